@@ -1,0 +1,50 @@
+# One command for people, hooks and CI. Needs only python3 >= 3.11 with venv, and a package index.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+UV     := 0.13.9
+
+.PHONY: run test lint types contracts check format lock clean help
+
+help:            ## what can be made
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
+
+$(BIN)/.runtime: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --no-deps -e .
+	touch $@
+
+$(BIN)/.dev: requirements-dev.lock $(BIN)/.runtime
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements-dev.lock
+	touch $@
+
+run: $(BIN)/.runtime  ## set everything up and run the daemon on the embedded default
+	$(BIN)/openexecutive run
+
+test: $(BIN)/.dev  ## set everything up and pass the tests
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(BIN)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/.dev
+	$(BIN)/mypy
+
+contracts: $(BIN)/.dev
+	$(BIN)/lint-imports
+
+check: lint types contracts test  ## all that CI checks
+
+format: $(BIN)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: $(BIN)/.runtime  ## pin what pyproject.toml asks for
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group dev pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

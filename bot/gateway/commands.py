@@ -1,0 +1,47 @@
+"""The words that are commands in every channel, and how they are read out of text. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    summary: str
+    immediate: bool = False
+    """Runs straight after it was accepted, outside the lane."""
+
+
+COMMANDS: dict[str, Command] = {
+    c.name: c
+    for c in (
+        Command("help", "what I can do and which words I know"),
+        Command("new", "start afresh: what was said before is no longer shown to me"),
+        Command("status", "what I am doing and whether all channels receive", immediate=True),
+        Command("stop", "stop the answer that is being written", immediate=True),
+        Command("room", "what this place is and who reads here; the principal can say what it is"),
+        Command("pair", "claim this account with a code from `openexecutive pair`"),
+    )
+}
+
+_SHAPE = re.compile(
+    r"\A\s*/(?P<name>[A-Za-z]{2,20})(?:@(?P<bot>[A-Za-z0-9_]{3,64}))?(?:\s+(?P<rest>.*))?\s*\Z", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCommand:
+    name: str
+    arguments: str
+    bot: str | None
+    """Whom the command names (`/help@somebot`), as written."""
+
+
+def parse(text: str) -> ParsedCommand | None:
+    """A known command at the start of `text`, else None: an unknown word after a slash is ordinary text."""
+    match = _SHAPE.match(text)
+    if match is None or match["name"].lower() not in COMMANDS:
+        return None
+    return ParsedCommand(match["name"].lower(), (match["rest"] or "").strip(), match["bot"])

@@ -1,0 +1,120 @@
+"""The one place that starts tasks: named, held, guarded, stopped in reverse order of their start.
+
+A supervised task that ends with an unexpected exception is logged with its traceback and, if it was started as a
+`service`, brings the daemon down in order (a half-alive daemon is worse than a restarted one). A `job` that fails
+is logged; its owner has recorded the outcome by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any, TypeVar
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Supervisor:
+    def __init__(self) -> None:
+        self._services: list[asyncio.Task[None]] = []
+        self._jobs: set[asyncio.Task[Any]] = set()
+        self._failed = asyncio.Event()
+        self.failure: BaseException | None = None
+
+    def service(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task that lives as long as the daemon; its unexpected end ends the daemon."""
+        task: asyncio.Task[None] = asyncio.create_task(work, name=name)  # noqa: TID251
+        self._services.append(task)
+        task.add_done_callback(self._service_done)
+        return task
+
+    def job(self, name: str, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a task that ends by itself. Held until it has ended; a failure is logged, never lost."""
+        task: asyncio.Task[T] = asyncio.create_task(work, name=name)  # noqa: TID251
+        self._jobs.add(task)
+        task.add_done_callback(self._job_done)
+        return task
+
+    @property
+    def running_jobs(self) -> int:
+        return len(self._jobs)
+
+    async def failed(self) -> None:
+        """Return when a service has ended by an unexpected exception (then in `failure`)."""
+        await self._failed.wait()
+
+    async def drain(self, within: timedelta) -> bool:
+        """Wait until every job has ended, `within` at most. True if all have."""
+        deadline = asyncio.get_running_loop().time() + within.total_seconds()
+        while self._jobs:
+            remaining = deadline - asyncio.get_running_loop().time()
+            if remaining <= 0:
+                return False
+            await asyncio.wait(set(self._jobs), timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
+        return True
+
+    async def stop(self) -> None:
+        """Cancel and await everything, newest first."""
+        for job in list(self._jobs):
+            await cancel(job)
+        while self._services:
+            await cancel(self._services.pop())
+
+    def _service_done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            log.error("service %s failed", task.get_name(), exc_info=error)
+            self.failure = self.failure or error
+            self._failed.set()
+
+    def _job_done(self, task: asyncio.Task[Any]) -> None:
+        self._jobs.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("job %s failed", task.get_name(), exc_info=error)
+
+
+async def cancel(task: asyncio.Task[Any]) -> None:
+    """Cancel and wait for the end; what the task raised was already logged by its done callback."""
+    task.cancel()
+    await asyncio.wait({task})
+
+
+async def to_the_end(work: Coroutine[Any, Any, T], name: str) -> T:
+    """Run `work` to its end even if the caller is cancelled meanwhile; the cancellation is passed on afterwards.
+
+    For outcomes that must be written once the effect has happened.
+    """
+    task: asyncio.Task[T] = asyncio.create_task(work, name=name)  # noqa: TID251
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s failed while its caller was stopping", name, exc_info=error)  # noqa: TRY400 - not the handled error
+        raise
+
+
+class Bell:
+    """Wakes a poller early. The poll is the truth: a lost ring costs time, never work."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def ring(self) -> None:
+        self._event.set()
+
+    async def wait(self, at_most: timedelta) -> None:
+        """Return at the next ring (or at once if it rang since the last wait), at the latest after `at_most`."""
+        if not self._event.is_set():
+            try:
+                async with asyncio.timeout(at_most.total_seconds()):
+                    await self._event.wait()
+            except TimeoutError:
+                pass
+        self._event.clear()
