@@ -14,7 +14,6 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image, UnidentifiedImageError
@@ -200,9 +199,7 @@ def _cache(body: JsonObject) -> None:
     marked = [block for block in _ordered(body) if block.get("cache_control")]
     count = len(marked) + bool(body.get("cache_control"))
     if count > MAX_CACHE_MARKS:
-        raise Refused(
-            f"A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {count}."
-        )
+        raise Refused(f"A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {count}.")
     short = False
     for block in marked:
         if block.get("type") in ("thinking", "redacted_thinking"):
@@ -240,9 +237,7 @@ def _image(where: str, source: JsonObject, side: int) -> None:
     except binascii.Error as error:
         raise Refused(f"{where}.data: Invalid base64 data") from error
     if len(source["data"]) > MAX_IMAGE_BYTES:
-        raise Refused(
-            f"{where}: image exceeds 5 MB maximum: {len(source['data'])} bytes > {MAX_IMAGE_BYTES} bytes"
-        )
+        raise Refused(f"{where}: image exceeds 5 MB maximum: {len(source['data'])} bytes > {MAX_IMAGE_BYTES} bytes")
     media_type = source["media_type"]
     if media_type not in FORMATS.values():
         raise Refused(f"{where}.media_type: Input should be {', '.join(sorted(FORMATS.values()))}")

@@ -141,9 +141,7 @@ def record_route(record: Record) -> Callable[[web.Request], Awaitable[web.Respon
         query = request.query
         endpoint = query.get("endpoint", ANY)
         try:
-            entries = await record.wait(
-                int(query.get("at_least", "0")), endpoint, float(query.get("timeout", "10"))
-            )
+            entries = await record.wait(int(query.get("at_least", "0")), endpoint, float(query.get("timeout", "10")))
         except TimeoutError:
             text = f"{record.count(endpoint)} so far"
             raise web.HTTPRequestTimeout(text=text) from None
