@@ -1,0 +1,307 @@
+"""The closed vocabulary: one frozen payload per type of event.
+
+A payload holds ids, numbers, enums and short names of our own making. What a person wrote or is called goes into the
+record's `text`, which can be erased. A new type is a new class here; a type that stands nowhere here cannot be logged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from bot.kernel.ids import InboxId, OutboxId, PersonId, SessionId, TaskId, TurnId
+
+ActorKind = Literal["person", "model", "system", "stranger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    kind: ActorKind
+    id: str
+    """Person id; the model's name; the room that acted; for strangers the channel's name."""
+
+
+SYSTEM = Actor("system", "daemon")
+
+
+class Refusal(StrEnum):
+    """Why an event was not let in."""
+
+    STRANGER = "stranger"
+    UNPROVEN = "unproven"
+    BOT = "bot"
+    ANONYMOUS = "anonymous"
+    OWN = "own"
+    AUTOMATIC = "automatic"
+    DEACTIVATED = "deactivated"
+    BAD_CODE = "bad_code"
+    NOT_ENTITLED = "not_entitled"
+    TOO_MANY = "too_many"
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    type: ClassVar[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStarted(Payload):
+    type = "daemon_started"
+    boot: str
+    version: str
+    voided_turns: int
+    uncertain_sends: int
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStopped(Payload):
+    type = "daemon_stopped"
+    boot: str
+    drained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReceived(Payload):
+    type = "message_received"
+    inbox: InboxId
+    channel: str
+    kind: str
+    addressed: str
+    proof: str
+    characters: int
+    attachments: int
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRefused(Payload):
+    """One row at a sender's first refusal, and one an hour with the number since then."""
+
+    type = "message_refused"
+    channel: str
+    reason: Refusal
+    count: int
+    inbox: InboxId | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDuplicate(Payload):
+    type = "message_duplicate"
+    channel: str
+    kind: str
+    inbox: InboxId | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEdited(Payload):
+    type = "message_edited"
+    inbox: InboxId | None
+    applied: Literal["before_turn", "after_turn", "unknown_message"]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDeleted(Payload):
+    type = "message_deleted"
+    inbox: InboxId | None
+    applied: Literal["before_turn", "after_turn", "unknown_message"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted(Payload):
+    type = "turn_started"
+    messages: tuple[InboxId, ...]
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished(Payload):
+    type = "turn_finished"
+    outcome: Literal["answered", "silent", "stopped", "refused"]
+    model: str
+    stop: str
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    parts: tuple[OutboxId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailed(Payload):
+    type = "turn_failed"
+    attempt: int
+    error: str
+    parked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUsed(Payload):
+    type = "cache_used"
+    read_tokens: int
+    written_tokens: int
+    uncached_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled(Payload):
+    type = "tool_called"
+    name: str
+    arguments_hash: str
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverySent(Payload):
+    type = "delivery_sent"
+    outbox: OutboxId
+    channel: str
+    attempt: int
+    found: bool
+    """The platform had it already: an earlier try had arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryFailed(Payload):
+    type = "delivery_failed"
+    outbox: OutboxId
+    channel: str
+    attempt: int
+    retry_in_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryUncertain(Payload):
+    type = "delivery_uncertain"
+    outbox: OutboxId
+    channel: str
+    attempt: int
+    then: Literal["resend_once", "park"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryParked(Payload):
+    type = "delivery_parked"
+    outbox: OutboxId
+    channel: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryWithdrawn(Payload):
+    type = "delivery_withdrawn"
+    outbox: OutboxId
+    channel: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryReported(Payload):
+    """News of a message after it was sent (a bounce)."""
+
+    type = "delivery_reported"
+    outbox: OutboxId | None
+    channel: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonChanged(Payload):
+    type = "person_changed"
+    person: PersonId
+    change: Literal["added", "updated", "deactivated", "reactivated", "handle_added", "handle_removed", "role"]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPaired(Payload):
+    type = "person_paired"
+    person: PersonId
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairingCode(Payload):
+    type = "pairing_code"
+    code: str
+    """Id of the code, never the code."""
+    step: Literal["made", "claimed", "confirmed", "refused", "expired", "burned"]
+    channel: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairingRequested(Payload):
+    type = "pairing_requested"
+    request: str
+    channel: str
+    step: Literal["asked", "accepted", "declined"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomChanged(Payload):
+    type = "room_changed"
+    place: str
+    before: str | None
+    after: str
+    because: str
+    sessions: tuple[SessionId, ...]
+    widened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChanged(Payload):
+    type = "session_changed"
+    change: Literal["opened", "epoch", "alias_moved", "stopped"]
+    history_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChanged(Payload):
+    type = "task_changed"
+    task: TaskId
+    kind: str
+    state: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged(Payload):
+    type = "setting_changed"
+    keys: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuthRefused(Payload):
+    """A request at a door of the daemon was turned away."""
+
+    type = "auth_refused"
+    door: Literal["web", "webhook", "socket"]
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContentViewed(Payload):
+    """The operator read what was said in private."""
+
+    type = "content_viewed"
+    session: SessionId
+
+
+VOCABULARY: dict[str, type[Payload]] = {cls.type: cls for cls in Payload.__subclasses__()}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a room hands to the recorder."""
+
+    payload: Payload
+    actor: Actor = SYSTEM
+    session: SessionId | None = None
+    turn: TurnId | None = None
+    text: str | None = None
+    """Free text; kept apart and erasable."""
+
+
+def payload_fields(payload: Payload) -> dict[str, object]:
+    return asdict(payload)

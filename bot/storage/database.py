@@ -1,0 +1,244 @@
+"""Opening the store and running units of work.
+
+A unit is a plain function of a `Tx` (or, for reading, of a connection). Being no coroutine, it cannot wait for the
+network inside a transaction; running to its end once begun, it cannot be cancelled half-way. Units that wait for the
+writer at the same moment share one BEGIN IMMEDIATE … COMMIT, and so one sync of the disk: a unit must therefore have
+no effect outside the database, because it runs again on its own when a companion fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from bot.kernel.errors import PermanentError, TransientError
+from bot.kernel.supervise import to_the_end
+from bot.storage import migrate
+from bot.storage.metadata import metadata
+
+T = TypeVar("T")
+
+BUSY_TIMEOUT_MS = 5_000
+WAL_PAGES = 1_000
+WAL_SIZE_LIMIT = 64 << 20
+READERS = 3
+
+
+class StoreBusyError(TransientError):
+    """The file is locked by another program, or the disk is full. Nothing of the unit was stored."""
+
+
+class StoreDamagedError(PermanentError):
+    """SQLite says that the file is not a sound database."""
+
+
+class CommitHook(Protocol):
+    """A room that adds rows of its own at the end of a transaction (the audit chain)."""
+
+    def flush(self, tx: Tx, items: Sequence[Any]) -> None:
+        """Write what units handed over with `Tx.defer`, before the commit."""
+        ...
+
+    def committed(self) -> None: ...
+
+    def rolled_back(self) -> None: ...
+
+
+class Tx:
+    """One writing transaction, as a unit sees it."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+        self._rows: dict[sa.Table, list[Mapping[str, Any]]] = {}
+        self._deferred: dict[CommitHook, list[Any]] = {}
+
+    def execute(self, statement: sa.Executable, parameters: Any = None) -> sa.CursorResult[Any]:
+        return cast("sa.CursorResult[Any]", self.connection.execute(statement, parameters))
+
+    def append(self, table: sa.Table, row: Mapping[str, Any]) -> None:
+        """Insert at commit, together with all other appended rows of the table. For rows that no unit reads back
+        within its transaction."""
+        self._rows.setdefault(table, []).append(row)
+
+    def defer(self, hook: CommitHook, item: Any) -> None:
+        self._deferred.setdefault(hook, []).append(item)
+
+    def finish(self) -> None:
+        """Write what was appended and deferred. Called once, by the database, before the commit."""
+        for hook, items in self._deferred.items():
+            hook.flush(self, items)
+        for table in metadata.sorted_tables if len(self._rows) > 1 else list(self._rows):
+            if rows := self._rows.get(table):
+                self.connection.execute(table.insert(), rows)
+
+
+@dataclass(slots=True)
+class _Pending:
+    unit: Callable[[Tx], Any]
+    done: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class Database:
+    """The open store. `write` and `read` are the only ways in."""
+
+    def __init__(self, path: Path, writer: AsyncEngine, connection: AsyncConnection, readers: AsyncEngine) -> None:
+        self.path = path
+        self._writer = writer
+        self._connection = connection
+        self._readers = readers
+        self._turn = asyncio.Lock()
+        self._queue: list[_Pending] = []
+        self._hooks: list[CommitHook] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path) -> AsyncIterator[Database]:
+        """Open (create, upgrade) the file; the caller holds the data folder's lock.
+
+        Raises `migrate.NewerDatabaseError` for a file of a later version, `StoreDamagedError` for a broken one.
+        """
+        await asyncio.to_thread(migrate.prepare, path)
+        writer = _engine(path, readonly=False)
+        readers = _engine(path, readonly=True)
+        try:
+            async with writer.connect() as connection:
+                database = cls(path, writer, connection, readers)
+                try:
+                    yield database
+                finally:
+                    async with database._turn:
+                        await connection.exec_driver_sql("PRAGMA optimize")
+        finally:
+            await readers.dispose()
+            await writer.dispose()
+
+    def add_hook(self, hook: CommitHook) -> None:
+        """Hooks hear of every commit and rollback, in the order of their registration."""
+        self._hooks.append(hook)
+
+    async def write(self, unit: Callable[[Tx], T]) -> T:
+        """Run `unit` in a BEGIN IMMEDIATE transaction and return its value once that is synced to disk.
+
+        Raises what the unit raised (then nothing of it was stored), or `StoreBusyError`.
+        """
+        pending = _Pending(unit)
+        self._queue.append(pending)
+        async with self._turn:
+            if not pending.done.done():
+                batch, self._queue = self._queue, []
+                await to_the_end(self._commit(batch), "store-commit")
+        return cast(T, pending.done.result())
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """Run `query` on one snapshot of a connection that cannot write."""
+        try:
+            async with self._readers.connect() as connection:
+                return await connection.run_sync(query)
+        except sa.exc.OperationalError as error:
+            raise _translated(error) from error
+
+    async def maintain(self) -> None:
+        """Fold the write-ahead log back into the file and cut it. Call when idle."""
+        async with self._turn:
+            await self._connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def _commit(self, batch: Sequence[_Pending]) -> None:
+        live = [pending for pending in batch if not pending.done.cancelled()]
+        results, error = await self._attempt([pending.unit for pending in live])
+        if error is None:
+            for pending, result in zip(live, results, strict=True):
+                _settle(pending, result)
+        elif len(live) == 1:
+            _settle(live[0], error=error)
+        else:
+            for pending in live:
+                await self._commit([pending])
+
+    async def _attempt(self, units: Sequence[Callable[[Tx], Any]]) -> tuple[list[Any], Exception | None]:
+        try:
+            results = await self._connection.run_sync(self._transact, units)
+        except sa.exc.OperationalError as error:
+            return [], _translated(error)
+        except Exception as error:  # noqa: BLE001 - handed to the caller who brought the unit, whatever it is
+            return [], error
+        for hook in self._hooks:
+            hook.committed()
+        return results, None
+
+    def _transact(self, connection: sa.Connection, units: Sequence[Callable[[Tx], Any]]) -> list[Any]:
+        try:
+            with connection.begin():
+                tx = Tx(connection)
+                results = [unit(tx) for unit in units]
+                tx.finish()
+        except BaseException:
+            for hook in self._hooks:
+                hook.rolled_back()
+            raise
+        return results
+
+
+def _settle(pending: _Pending, result: Any = None, error: Exception | None = None) -> None:
+    if pending.done.done():
+        return
+    if error is not None:
+        pending.done.set_exception(error)
+    else:
+        pending.done.set_result(result)
+
+
+def _translated(error: sa.exc.OperationalError) -> Exception:
+    text = str(error.orig)
+    if any(sign in text for sign in ("locked", "busy", "disk is full", "disk I/O", "unable to open", "readonly")):
+        return StoreBusyError(f"the store cannot take this now: {text}")
+    if "malformed" in text or "not a database" in text:
+        return StoreDamagedError(f"the store is damaged ({text}): restore a backup")
+    return error
+
+
+def _engine(path: Path, *, readonly: bool) -> AsyncEngine:
+    engine = create_async_engine(
+        f"sqlite+aiosqlite:///{path}",
+        # The driver must not begin transactions by itself: it would begin them DEFERRED, and a transaction that reads
+        # first and writes later then fails at once in WAL mode, without waiting.
+        connect_args={"isolation_level": None},
+        poolclass=sa.pool.AsyncAdaptedQueuePool,
+        pool_size=READERS if readonly else 1,
+        max_overflow=0,
+        pool_reset_on_return="rollback" if readonly else None,
+    )
+    begin = "BEGIN" if readonly else "BEGIN IMMEDIATE"
+
+    @sa.event.listens_for(engine.sync_engine, "connect")
+    def _configure(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        for pragma in _pragmas(readonly=readonly):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @sa.event.listens_for(engine.sync_engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _pragmas(*, readonly: bool) -> Sequence[str]:
+    common = (f"busy_timeout = {BUSY_TIMEOUT_MS}", "foreign_keys = ON", "temp_store = MEMORY")
+    if readonly:
+        return (*common, "query_only = ON")
+    return (
+        *common,
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "secure_delete = ON",
+        f"wal_autocheckpoint = {WAL_PAGES}",
+        f"journal_size_limit = {WAL_SIZE_LIMIT}",
+    )

@@ -1,0 +1,8 @@
+"""Alembic scripts, oldest first in `versions/`. A script never imports the rooms: it describes the change as it was.
+
+`HEAD` and `KNOWN` let the daemon see without importing Alembic whether a file needs an upgrade; a test holds them
+against the scripts.
+"""
+
+KNOWN: tuple[str, ...] = ("0001",)
+HEAD = KNOWN[-1]
