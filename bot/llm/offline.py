@@ -1,0 +1,223 @@
+"""The embedded model: no weights, no network. Rules choose, templates render.
+
+Like any model it sees the request and nothing else. It says that it is the offline mode, answers questions by quoting
+what a person said earlier in the conversation, and never invents. Only words that people wrote as their own message
+are looked at: context, quoted lines and results are data, and nothing in them is followed. Deterministic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+
+from bot.llm import lexical, tokens
+from bot.llm.layout import Words, words
+from bot.llm.model import Event, Finished, Image, ModelHealth, Request, StopReason, Text, TextDelta, Usage
+
+NAME = "offline"
+QUOTE = 300
+"""Longest quotation, in characters."""
+
+WHAT_I_AM = (
+    "I am running in offline mode, without a language model. I note what you tell me in this conversation and answer "
+    "questions about it by quoting what was said here. I do not write, calculate, look anything up or act."
+)
+TO_CHANGE = "For full answers, set llm.api_key (or llm.base_url) in the settings."
+NOTHING = "I found nothing about that in this conversation. In offline mode I can only answer from what was said here."
+CANNOT = "I cannot do that in offline mode: there is no language model behind me."
+NO_IMAGES = "I cannot look at images in offline mode."
+NO_WORDS = "I got a message without text. In offline mode I can only read text."
+WELCOME = "You are welcome."
+
+_GREETING = re.compile(
+    r"(hi|hello|hey|hiya|greetings|good (morning|afternoon|evening|day)|hallo|moin|servus|guten (morgen|tag|abend)"
+    r"|gr(ü|u)(ß|ss) (gott|dich))\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_HELP = re.compile(
+    r"(/?help|hilfe|who are you|what are you|what can (you|i) do|what do you do|how do (you|i) (work|use).*"
+    r"|what can i ask( you)?|how can you help( me)?|wer bist du|was kannst du( tun)?)( here| now| for (me|us))?\W*",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(r"(many )?(thanks|thank you|thx|danke|vielen dank)\b[^?]{0,40}", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(what|what's|who|who's|whom|whose|when|where|why|which|how|is|are|am|was|were|do|does|did|has|have|had|should"
+    r"|wer|was|wann|wo|warum|wieso|wie|welche[rsmn]?|ist|sind|war|hat|haben)\b",
+    re.IGNORECASE,
+)
+_RECALL = re.compile(
+    r"(please\s+)?(tell me|remind me( again)?|recall|repeat|say again)\s+(what|who|when|where|why|which|how|about|of)"
+    r"\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"((please|kindly|bitte|can you|could you|would you|will you|kannst du|i need you to|i want you to)\b.*"
+    r"|(add|analy[sz]e|approve|arrange|ask|book|calculate|call|cancel|change|check|compare|create|delete|draft|email"
+    r"|explain|find|fix|forget|forward|generate|get|give|list|look up|mail|make|move|open|order|pay|plan|post|prepare"
+    r"|publish|remind|remove|reply|review|rewrite|run|schedule|search|send|set|show|suggest|summari[sz]e|tell|translate"
+    r"|update|write|schreib\w*|erstell\w*|such\w*|sende|zeig\w*)\b(?!\s+(is|are|was|were|will|has|had)\b).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPENER = re.compile(r"((and|so|ok(ay)?|well|also|hi|hello|hey|please|und|also|hallo)\b[\s,:;!.–-]*)+", re.IGNORECASE)
+_MONTHS = re.findall(r"\w+", "January February March April May June July August September October November December")
+
+
+class Act(Enum):
+    GREETING = auto()
+    HELP = auto()
+    THANKS = auto()
+    QUESTION = auto()
+    REQUEST = auto()
+    STATEMENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A sentence that can be quoted."""
+
+    text: str
+    by: Words
+
+
+class OfflineModel:
+    provider = "offline"
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+        """See `Model.stream`; raises nothing and waits for nothing."""
+        text = answer(request)
+        for piece in _pieces(text):
+            yield TextDelta(piece)
+        usage = Usage(input=tokens.of_request(request), output=tokens.of_text(text))
+        yield Finished((Text(text),), StopReason.END_TURN, usage, NAME)
+
+    def health(self) -> ModelHealth:
+        return ModelHealth(ok=True)
+
+    async def close(self) -> None:
+        return None
+
+
+def answer(request: Request) -> str:
+    """The reply to all messages of the request's last user message, in their order.
+
+    Tools, once there are any, are chosen here: a rule may then give a call instead of a paragraph.
+    """
+    *history, last = request.messages
+    told = [one for message in history for said in words(message) for one in _tellings(said)]
+    new = words(last)
+    several = len({said.speaker for said in new}) > 1
+    paragraphs: list[str] = []
+    for said in new:
+        reply = _reply(said, told)
+        paragraphs.append(f"{said.speaker}: {reply}" if several and said.speaker else reply)
+        told += _tellings(said)
+    if any(isinstance(block, Image) for block in last.content):
+        paragraphs.append(NO_IMAGES)
+    if not paragraphs:
+        paragraphs.append(NO_WORDS)
+    first = not any(message.role == "assistant" for message in history)
+    if first and not any("offline mode" in paragraph for paragraph in paragraphs):
+        paragraphs.append("(I am running in offline mode: I answer only from what is said in this conversation.)")
+    return "\n\n".join(paragraphs)
+
+
+def _reply(said: Words, told: list[_Told]) -> str:
+    sentences = _own_sentences(said.text)
+    if not sentences:
+        return NO_WORDS
+    acts = [(sentence, classify(sentence)) for sentence in sentences]
+    if len(acts) > 1 and acts[0][1] is Act.GREETING:
+        acts = acts[1:]
+    parts: list[str] = []
+    noted = " ".join(sentence for sentence, act in acts if act is Act.STATEMENT)
+    if noted:
+        parts.append(f"Noted: {_quoted(noted)}")
+    known = list(told)
+    for sentence, act in acts:
+        match act:
+            case Act.STATEMENT:
+                known.append(_Told(sentence, said))
+            case Act.QUESTION:
+                parts.append(_recall(sentence, known, said))
+            case Act.REQUEST:
+                parts.append(CANNOT)
+            case Act.HELP:
+                parts.append(f"{WHAT_I_AM} {TO_CHANGE}")
+            case Act.THANKS:
+                parts.append(WELCOME)
+            case Act.GREETING:
+                name = f", {said.speaker}" if said.speaker else ""
+                parts.append(f"Hello{name}. {WHAT_I_AM}")
+    return "\n".join(dict.fromkeys(parts))
+
+
+def classify(sentence: str) -> Act:
+    """What a person does with `sentence`."""
+    text = sentence.strip()
+    if _HELP.fullmatch(text):
+        return Act.HELP
+    if (greeting := _GREETING.match(text)) and "?" not in text and len(greeting["rest"].split()) <= 3:
+        return Act.GREETING
+    if _THANKS.fullmatch(text):
+        return Act.THANKS
+    bare = text[opener.end() :] if (opener := _OPENER.match(text)) else text
+    if _HELP.fullmatch(bare):
+        return Act.HELP
+    if _RECALL.match(bare) or (text.rstrip("\"'”’)] ").endswith("?") and not _REQUEST.match(bare)):
+        return Act.QUESTION
+    if _REQUEST.match(bare) or re.match(r"please\b", text, re.IGNORECASE):
+        return Act.REQUEST
+    if _QUESTION.match(bare) and not text.endswith((".", "!")):
+        return Act.QUESTION
+    return Act.STATEMENT
+
+
+def _own_sentences(text: str) -> tuple[str, ...]:
+    """Sentences outside quoted lines (`>` as in mail)."""
+    own = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(">"))
+    return lexical.sentences(own)
+
+
+def _tellings(said: Words) -> Iterator[_Told]:
+    for sentence in _own_sentences(said.text):
+        if classify(sentence) is Act.STATEMENT:
+            yield _Told(sentence, said)
+
+
+def _recall(question: str, told: list[_Told], asker: Words) -> str:
+    match = lexical.best(question, [one.text for one in told])
+    if match is None:
+        return NOTHING
+    found = told[match.index]
+    who = "You" if found.by.speaker in (None, asker.speaker) or asker.speaker is None else found.by.speaker
+    when = f" on {_date(found.by.at)}" if found.by.at else ""
+    closest = "The closest that I find: " if match.share < 1 else ""
+    you = "you" if who == "You" and closest else who
+    listener = " me" if who == "You" else ""
+    return f"{closest}{you} {'told' if listener else 'wrote'}{listener}{when}: {_quoted(found.text)}"
+
+
+def _date(at: datetime) -> str:
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year} at {at:%H:%M} UTC"
+
+
+def _quoted(text: str) -> str:
+    flat = " ".join(text.split())
+    if len(flat) > QUOTE:
+        flat = flat[: QUOTE - 1].rsplit(" ", 1)[0] + "…"
+    return f"“{flat}”"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """About four pieces, cut after a space or line end."""
+    size = max(40, len(text) // 4)
+    start = 0
+    while start < len(text):
+        end = start + size
+        while end < len(text) and not text[end - 1].isspace():
+            end += 1
+        yield text[start:end]
+        start = end
