@@ -56,7 +56,7 @@ def verify(connection: sa.Connection, key: bytes, expected: Head | None = None) 
     return Verdict(head.id, erased, head, tuple(broken))
 
 
-def _page(connection: sa.Connection, after: int) -> Sequence[sa.Row[Any]]:
+def _page(connection: sa.Connection, after: int) -> Sequence[Any]:
     statement = (
         sa.select(
             *(audit.c[name] for name in _HASHED),
@@ -76,7 +76,7 @@ def _page(connection: sa.Connection, after: int) -> Sequence[sa.Row[Any]]:
     return connection.execute(statement).all()
 
 
-def _text_state(row: sa.Row[Any]) -> str:
+def _text_state(row: Any) -> str:
     if row.text_id is None:
         return "is gone without having been erased"
     if row.erased_at is not None:

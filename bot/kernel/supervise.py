@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
+
+from bot.kernel.errors import OpenExecutiveError
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +101,31 @@ async def to_the_end(work: Coroutine[Any, Any, T], name: str) -> T:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s failed while its caller was stopping", name, exc_info=error)  # noqa: TRY400 - not the handled error
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """Something was raised that is neither of the two kinds of failure."""
+
+    error: Exception
+
+    def __str__(self) -> str:
+        return type(self.error).__name__
+
+
+async def attempt(work: Awaitable[T], name: str) -> T | Bug:
+    """Await `work`; turn an unforeseen exception into a value, after logging its traceback.
+
+    The one broad `except` of the program: for owners of durable rows, who must record that an attempt failed. The two
+    foreseen kinds of failure pass through.
+    """
+    try:
+        return await work
+    except OpenExecutiveError:
+        raise
+    except Exception as error:
+        log.exception("%s failed", name)
+        return Bug(error)
 
 
 class Bell:

@@ -1,0 +1,265 @@
+"""Queueing replies, and the worker that sends them.
+
+A thread is a lane: part n+1 waits for part n, a row that is not due holds those behind it, and threads do not wait for
+each other. `queue` belongs into the transaction that decided the reply; what it returns is handed to `sending` after
+the commit, so that the first part leaves without another transaction in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from bot.audit.events import (
+    DeliveryFailed,
+    DeliveryParked,
+    DeliverySent,
+    DeliveryUncertain,
+    Payload,
+    Record,
+)
+from bot.audit.recorder import Recorder
+from bot.gateway.channel import Channel
+from bot.gateway.operations import OutboundOp, Reply
+from bot.kernel.clock import Clock
+from bot.kernel.errors import TransientError
+from bot.kernel.ids import BootId, OutboxId
+from bot.kernel.retry import Backoff
+from bot.kernel.supervise import Bell, Supervisor, to_the_end
+from bot.outbox import store
+from bot.outbox.store import NOT_READY, Origin, Row
+from bot.outbox.tables import OutState, Policy
+from bot.outbox.worker import (
+    NOT_ARRIVED,
+    Arrived,
+    Broken,
+    Doubtful,
+    Later,
+    Never,
+    NotTried,
+    Outcome,
+    attempt_send,
+    look_up,
+)
+from bot.storage.database import Database, Tx
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+GIVE_UP_AFTER = timedelta(hours=72)
+MAX_BUGS = 3
+NOT_READY_WAIT = timedelta(seconds=60)
+IDLE_POLL = timedelta(seconds=30)
+BATCH = 200
+
+Guard = Callable[[sa.Connection, Row], str | None]
+"""Looks again at a row that is about to be claimed; returns why it must not be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    ids: tuple[OutboxId, ...]
+    first: Row | None
+    """Claimed already, if the thread was free."""
+
+
+class Outbox:
+    def __init__(
+        self,
+        database: Database,
+        recorder: Recorder,
+        clock: Clock,
+        supervisor: Supervisor,
+        channels: Mapping[str, Channel],
+        boot: BootId,
+        guard: Guard,
+        backoff: Backoff,
+    ) -> None:
+        self._database = database
+        self._recorder = recorder
+        self._clock = clock
+        self._supervisor = supervisor
+        self._channels = channels
+        self._boot = boot
+        self._guard = guard
+        self._backoff = backoff
+        self._bell = Bell()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._sending = 0
+
+    def queue(self, tx: Tx, channel: str, reply: Reply, origin: Origin, policy: Policy = Policy.RESEND_ONCE) -> Queued:
+        """Plan a reply and queue its parts in this transaction."""
+        return self.queue_operations(tx, channel, self._channels[channel].plan(reply), origin, policy)
+
+    def queue_operations(
+        self, tx: Tx, channel: str, ops: Sequence[OutboundOp], origin: Origin, policy: Policy
+    ) -> Queued:
+        if not ops:
+            raise ValueError(f"{channel} planned nothing for a reply that has text")
+        ids, first = store.insert(tx, channel, ops, origin, policy, self._boot, self._clock.now())
+        return Queued(tuple(ids), first)
+
+    def sending(self, queued: Iterable[Queued]) -> None:
+        """After the commit: send what was claimed in it."""
+        for each in queued:
+            if each.first is not None:
+                self._drive(each.first)
+
+    def recover(self, tx: Tx) -> int:
+        """At start: what an older process was sending is in doubt. Returns how many rows."""
+        return store.void_older_boots(tx, self._boot)
+
+    async def channel_ready(self, channel: str) -> None:
+        """A channel can send again."""
+        await self._database.write(lambda tx: store.wake_channel(tx, channel, self._clock.now()))
+        self._bell.ring()
+
+    async def run(self) -> None:
+        """Send what is due, for ever. Rows in doubt come first."""
+        for row in await self._database.read(lambda c: store.in_doubt(c, self._boot)):
+            self._drive(row)
+        while True:
+            now = self._clock.now()
+            threads = await self._database.read(lambda c: store.due_threads(c, self._clock.now(), BATCH))
+            for thread in threads:
+                await self._claim(thread)
+            if len(threads) < BATCH:
+                due = await self._database.read(store.next_due)
+                wait = IDLE_POLL if due is None or due <= now else min(IDLE_POLL, due - now)
+                await self._bell.wait(max(wait, timedelta(milliseconds=20)))
+
+    async def drain(self, within: timedelta) -> bool:
+        """Wait until nothing is being sent, `within` at most. True if so."""
+        try:
+            async with asyncio.timeout(within.total_seconds()):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _claim(self, thread: str) -> None:
+        row = await self._database.write(lambda tx: self._claim_checked(tx, thread))
+        if row is not None:
+            self._drive(row)
+
+    def _claim_checked(self, tx: Tx, thread: str) -> Row | None:
+        """Claim the next row that may still be sent; those that may not are parked on the way."""
+        while (row := store.claim_next(tx, thread, self._boot, self._clock.now())) is not None:
+            reason = self._guard(tx.connection, row)
+            if reason is None:
+                return row
+            self._park(tx, row, reason)
+        return None
+
+    def _drive(self, row: Row) -> None:
+        self._supervisor.job(f"send:{row.thread_key}", self._lane(row))
+
+    async def _lane(self, row: Row) -> None:
+        current: Row | None = row
+        while current is not None:
+            current = await self._deliver(current)
+
+    async def _deliver(self, row: Row) -> Row | None:
+        """Send one claimed row (or find out about one in doubt), write the outcome, claim the next of the thread."""
+        channel = self._channels.get(row.channel)
+        if channel is None:
+            return await self._settle(row, Never("channel_off"))
+        with self._busy():
+            outcome = await attempt_send(channel, row) if row.state is OutState.CLAIMED else Doubtful()
+            if not isinstance(outcome, Doubtful):
+                return await self._settle(row, outcome)
+            await self._write(lambda tx: store.uncertain(tx, row, self._boot))
+        failures = 0
+        while isinstance(outcome := await look_up(channel, row), Later) and outcome.reason != NOT_ARRIVED:
+            failures += 1
+            await self._clock.sleep(self._backoff.delay(failures, outcome.after))
+        with self._busy():
+            return await self._settle(row, outcome)
+
+    @contextmanager
+    def _busy(self) -> Iterator[None]:
+        """A stop waits for what is being sent, not for what waits for a platform to come back."""
+        self._sending += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._sending -= 1
+            if not self._sending:
+                self._idle.set()
+
+    async def _settle(self, row: Row, outcome: Outcome) -> Row | None:
+        """Write a row's outcome and claim the next of its thread, in one transaction."""
+
+        def unit(tx: Tx) -> Row | None:
+            self._apply(tx, row, outcome)
+            return self._claim_checked(tx, row.thread_key)
+
+        following = await self._write(unit)
+        if following is None:
+            self._bell.ring()
+        return following
+
+    def _apply(self, tx: Tx, row: Row, outcome: Outcome) -> None:
+        match outcome:
+            case Arrived(receipt, found):
+                if store.sent(tx, row, self._boot, receipt.ref, self._clock.now()):
+                    self._record(tx, row, DeliverySent(row.id, row.channel, row.attempts, found))
+            case NotTried():
+                until = self._clock.now() + NOT_READY_WAIT
+                store.requeue(tx, row, self._boot, until, NOT_READY, again=row.again, uncount=True)
+            case Later(reason, after):
+                self._retry(tx, row, reason, after)
+            case Doubtful():
+                self._in_doubt(tx, row)
+            case Never(reason):
+                self._park(tx, row, reason)
+            case Broken(reason) if row.attempts >= MAX_BUGS:
+                self._park(tx, row, reason)
+            case Broken(reason):
+                self._retry(tx, row, reason, None)
+
+    async def _write(self, unit: Callable[[Tx], T]) -> T:
+        """The effect has happened: its outcome must be written, however often the store refuses."""
+        failures = 0
+        while True:
+            try:
+                return await to_the_end(self._database.write(unit), "outbox-outcome")
+            except TransientError as error:
+                failures += 1
+                log.warning("outcome of a send cannot be written yet: %s", error.message)
+                await self._clock.sleep(self._backoff.delay(failures))
+
+    def _retry(self, tx: Tx, row: Row, reason: str, retry_after: timedelta | None) -> None:
+        now = self._clock.now()
+        if now - row.created_at > GIVE_UP_AFTER:
+            self._park(tx, row, f"not sent within {GIVE_UP_AFTER.days} days: {reason}")
+            return
+        wait = self._backoff.delay(row.attempts, retry_after)
+        if store.requeue(tx, row, self._boot, now + wait, reason, again=row.again):
+            self._record(tx, row, DeliveryFailed(row.id, row.channel, row.attempts, round(wait.total_seconds())))
+
+    def _in_doubt(self, tx: Tx, row: Row) -> None:
+        """The platform cannot tell. A reply goes out once more, marked; whatever is in doubt a second time parks."""
+        resend = row.policy is Policy.RESEND_ONCE and not row.again
+        self._record(tx, row, DeliveryUncertain(row.id, row.channel, row.attempts, "resend_once" if resend else "park"))
+        if resend:
+            store.requeue(tx, row, self._boot, self._clock.now(), "uncertain", again=True)
+        else:
+            self._park(tx, row, "uncertain")
+
+    def _park(self, tx: Tx, row: Row, reason: str) -> None:
+        for parked in store.park(tx, row, self._boot, reason, self._clock.now()):
+            self._record(tx, row, DeliveryParked(parked, row.channel, reason))
+
+    def _record(self, tx: Tx, row: Row, payload: Payload) -> None:
+        self._recorder.record(tx, Record(payload, session=row.session, turn=row.turn))

@@ -1,0 +1,279 @@
+"""SQL of the outbox: every move of a row is one function here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.gateway.codec import dump_operation, load_operation
+from bot.gateway.operations import OutboundOp
+from bot.kernel.ids import BootId, OutboxId, SessionId, TurnId, new_id
+from bot.outbox.tables import OutState, Policy, outbox
+from bot.storage.database import Tx
+
+WAITING = (OutState.QUEUED.value, OutState.CLAIMED.value, OutState.UNCERTAIN.value)
+NOT_READY = "not_ready"
+"""Reason of a row that only waits for its channel."""
+HOLDING = (OutState.CLAIMED.value, OutState.UNCERTAIN.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: OutboxId
+    reply_id: str
+    channel: str
+    thread_key: str
+    address: str
+    session: SessionId | None
+    turn: TurnId | None
+    audience_epoch: int | None
+    op: OutboundOp
+    policy: Policy
+    state: OutState
+    attempts: int
+    again: bool
+    tried_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a reply belongs to."""
+
+    session: SessionId | None
+    turn: TurnId | None
+    audience_epoch: int | None
+
+
+def insert(
+    tx: Tx, channel: str, ops: Sequence[OutboundOp], origin: Origin, policy: Policy, boot: BootId, now: datetime
+) -> tuple[list[OutboxId], Row | None]:
+    """Queue the parts of one reply. If nothing else of its thread waits, the first is claimed and returned."""
+    path = ops[0].path
+    free = not tx.execute(
+        sa.select(sa.exists().where(outbox.c.thread_key == path.thread, outbox.c.state.in_(WAITING)))
+    ).scalar()
+    ids = [OutboxId(new_id(now)) for _ in ops]
+    rows = [
+        {
+            "id": row_id,
+            "reply_id": ids[0],
+            "part": part,
+            "channel": channel,
+            "thread_key": path.thread,
+            "address": path.address,
+            "session_id": origin.session,
+            "turn_id": origin.turn,
+            "audience_epoch": origin.audience_epoch,
+            "op": dump_operation(op),
+            "policy": policy.value,
+            "state": (OutState.CLAIMED if free and part == 0 else OutState.QUEUED).value,
+            "boot": boot if free and part == 0 else None,
+            "attempts": 1 if free and part == 0 else 0,
+            "tried_at": now if free and part == 0 else None,
+            "not_before": now,
+            "created_at": now,
+        }
+        for part, (row_id, op) in enumerate(zip(ids, ops, strict=True))
+    ]
+    tx.execute(outbox.insert(), rows)
+    if not free:
+        return ids, None
+    first = Row(
+        ids[0], ids[0], channel, path.thread, path.address, origin.session, origin.turn, origin.audience_epoch,
+        ops[0], policy, OutState.CLAIMED, 1, False, now, now,
+    )  # fmt: skip
+    return ids, first
+
+
+def claim_next(tx: Tx, thread_key: str, boot: BootId, now: datetime) -> Row | None:
+    """Claim the oldest waiting row of a thread if it is due. Nothing overtakes it while it is not."""
+    oldest = (
+        sa.select(sa.func.min(outbox.c.seq))
+        .where(outbox.c.thread_key == thread_key, outbox.c.state.in_(WAITING))
+        .scalar_subquery()
+    )
+    row = tx.execute(
+        outbox.update()
+        .where(outbox.c.seq == oldest, outbox.c.state == OutState.QUEUED.value, outbox.c.not_before <= now)
+        .values(state=OutState.CLAIMED.value, boot=boot, attempts=outbox.c.attempts + 1, tried_at=now, reason=None)
+        .returning(outbox)
+    ).first()
+    return None if row is None else _row(row)
+
+
+def sent(tx: Tx, row: Row, boot: BootId, ref: str | None, now: datetime) -> bool:
+    return _move(
+        tx,
+        row,
+        boot,
+        HOLDING,
+        {"state": OutState.SENT.value, "ref": ref, "ended_at": now, "reason": None},
+    )
+
+
+def requeue(
+    tx: Tx, row: Row, boot: BootId, not_before: datetime, reason: str, *, again: bool, uncount: bool = False
+) -> bool:
+    """Try later. `uncount`: this was no attempt (the channel was not ready)."""
+    values: dict[str, Any] = {
+        "state": OutState.QUEUED.value,
+        "boot": None,
+        "not_before": not_before,
+        "reason": reason,
+        "again": again,
+    }
+    if uncount:
+        values["attempts"] = outbox.c.attempts - 1
+    return _move(tx, row, boot, HOLDING, values)
+
+
+def uncertain(tx: Tx, row: Row, boot: BootId) -> bool:
+    return _move(tx, row, boot, (OutState.CLAIMED.value,), {"state": OutState.UNCERTAIN.value})
+
+
+def park(tx: Tx, row: Row, boot: BootId, reason: str, now: datetime) -> list[OutboxId]:
+    """Park the row and the parts after it. Returns all that were parked."""
+    values = {"state": OutState.PARKED.value, "reason": reason, "ended_at": now, "boot": None}
+    if not _move(tx, row, boot, WAITING, values):
+        return []
+    rest = tx.execute(
+        outbox.update()
+        .where(outbox.c.reply_id == row.reply_id, outbox.c.state == OutState.QUEUED.value)
+        .values(values)
+        .returning(outbox.c.id)
+    )
+    return [row.id, *(OutboxId(each.id) for each in rest)]
+
+
+def void_older_boots(tx: Tx, boot: BootId) -> int:
+    """At start, under the data folder's lock: what an earlier process was sending is uncertain."""
+    done = tx.execute(
+        outbox.update()
+        .where(outbox.c.state.in_(HOLDING), sa.or_(outbox.c.boot.is_(None), outbox.c.boot != boot))
+        .values(state=OutState.UNCERTAIN.value, boot=boot)
+    )
+    return done.rowcount
+
+
+def due_threads(connection: sa.Connection, now: datetime, limit: int) -> list[str]:
+    """Threads whose oldest waiting row may be sent now."""
+    oldest = (
+        sa.select(sa.func.min(outbox.c.seq).label("seq"))
+        .where(outbox.c.state.in_(WAITING))
+        .group_by(outbox.c.thread_key)
+        .subquery()
+    )
+    rows = connection.execute(
+        sa.select(outbox.c.thread_key)
+        .select_from(outbox.join(oldest, oldest.c.seq == outbox.c.seq))
+        .where(outbox.c.state == OutState.QUEUED.value, outbox.c.not_before <= now)
+        .order_by(outbox.c.seq)
+        .limit(limit)
+    )
+    return [row.thread_key for row in rows]
+
+
+def next_due(connection: sa.Connection) -> datetime | None:
+    """When the next queued row becomes due."""
+    found: datetime | None = connection.execute(
+        sa.select(sa.func.min(outbox.c.not_before, type_=outbox.c.not_before.type)).where(
+            outbox.c.state == OutState.QUEUED.value
+        )
+    ).scalar()
+    return found
+
+
+def in_doubt(connection: sa.Connection, boot: BootId) -> list[Row]:
+    rows = connection.execute(
+        sa.select(outbox)
+        .where(outbox.c.state == OutState.UNCERTAIN.value, outbox.c.boot == boot)
+        .order_by(outbox.c.seq)
+    )
+    return [_row(row) for row in rows]
+
+
+def wake_channel(tx: Tx, channel: str, now: datetime) -> int:
+    """The channel can send again: rows that only waited for that are due now."""
+    done = tx.execute(
+        outbox.update()
+        .where(outbox.c.channel == channel, outbox.c.state == OutState.QUEUED.value, outbox.c.reason == NOT_READY)
+        .values(not_before=now)
+    )
+    return done.rowcount
+
+
+def session_of_refs(connection: sa.Connection, refs: Collection[str]) -> dict[str, SessionId]:
+    """Sessions in which messages with these refs were sent, by ref."""
+    rows = connection.execute(
+        sa.select(outbox.c.ref, outbox.c.session_id).where(
+            outbox.c.ref.in_(sorted(set(refs))), outbox.c.session_id.is_not(None)
+        )
+    )
+    return {row.ref: SessionId(row.session_id) for row in rows}
+
+
+def by_ref(connection: sa.Connection, refs: Collection[str]) -> Row | None:
+    row = connection.execute(sa.select(outbox).where(outbox.c.ref.in_(sorted(set(refs)))).limit(1)).first()
+    return None if row is None else _row(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    id: OutboxId
+    channel: str
+    reason: str
+    at: datetime
+
+
+def parked(connection: sa.Connection, limit: int) -> list[Parked]:
+    rows = connection.execute(
+        sa.select(outbox.c.id, outbox.c.channel, outbox.c.reason, outbox.c.ended_at)
+        .where(outbox.c.state == OutState.PARKED.value)
+        .order_by(outbox.c.ended_at.desc())
+        .limit(limit)
+    )
+    return [Parked(OutboxId(r.id), r.channel, r.reason, r.ended_at) for r in rows]
+
+
+def counts(connection: sa.Connection) -> dict[str, int]:
+    """Rows that are not done, and those parked, by state."""
+    rows = connection.execute(
+        sa.select(outbox.c.state, sa.func.count().label("number"))
+        .where(outbox.c.state != OutState.SENT.value)
+        .group_by(outbox.c.state)
+    )
+    return {row.state: row.number for row in rows}
+
+
+def _move(tx: Tx, row: Row, boot: BootId, from_states: Collection[str], values: dict[str, Any]) -> bool:
+    done = tx.execute(
+        outbox.update()
+        .where(outbox.c.id == row.id, outbox.c.state.in_(from_states), outbox.c.boot == boot)
+        .values(values)
+    )
+    return bool(done.rowcount)
+
+
+def _row(row: Any) -> Row:
+    return Row(
+        OutboxId(row.id),
+        row.reply_id,
+        row.channel,
+        row.thread_key,
+        row.address,
+        SessionId(row.session_id) if row.session_id else None,
+        TurnId(row.turn_id) if row.turn_id else None,
+        row.audience_epoch,
+        load_operation(row.op),
+        Policy(row.policy),
+        OutState(row.state),
+        row.attempts,
+        row.again,
+        row.tried_at,
+        row.created_at,
+    )

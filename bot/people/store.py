@@ -1,0 +1,145 @@
+"""SQL of people and handles. Functions take the unit's connection; writing ones record what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor, PersonChanged, Record
+from bot.audit.recorder import Recorder
+from bot.kernel.ids import PersonId
+from bot.people.model import Change, Handle, Origin, Person, Role
+from bot.people.tables import handle, person
+from bot.storage.database import Tx
+
+
+def by_handle(connection: sa.Connection, channel: str, addresses: Iterable[str]) -> dict[str, Person]:
+    """The people, active or not, who own these addresses of a channel, by address."""
+    rows = connection.execute(
+        sa.select(person, handle.c.address)
+        .select_from(handle.join(person, person.c.id == handle.c.person_id))
+        .where(handle.c.channel == channel, handle.c.address.in_(sorted(set(addresses))))
+    )
+    return {row.address: _person(row, ()) for row in rows}
+
+
+def get(connection: sa.Connection, person_id: PersonId) -> Person | None:
+    found = _load(connection, person.c.id == person_id)
+    return found[0] if found else None
+
+
+def everyone(connection: sa.Connection) -> list[Person]:
+    """All people with their handles, in order of their ids."""
+    return _load(connection, sa.true())
+
+
+def principals(connection: sa.Connection) -> list[Person]:
+    """Active principals, the one who was there first before the others."""
+    return _load(connection, sa.and_(person.c.role == Role.PRINCIPAL.value, person.c.active))
+
+
+def apply(tx: Tx, recorder: Recorder, changes: Sequence[Change], now: datetime) -> None:
+    """Write a reconciliation. Handles of origin `settings` follow the settings, paired ones stay."""
+    for change in changes:
+        after = change.person
+        values = {
+            "name": after.name,
+            "role": after.role.value,
+            "departments": list(after.departments),
+            "time_zone": after.time_zone,
+            "quiet_hours": list(after.quiet_hours) if after.quiet_hours else None,
+            "origin": after.origin.value,
+            "active": after.active,
+            "changed_at": now,
+        }
+        if change.kind == "added":
+            tx.execute(person.insert().values(id=after.id, created_at=now, **values))
+        else:
+            tx.execute(person.update().where(person.c.id == after.id).values(values))
+        tx.execute(handle.delete().where(handle.c.person_id == after.id, handle.c.origin == Origin.SETTINGS.value))
+        for owned in sorted(after.handles, key=lambda h: (h.channel, h.address)):
+            if owned.origin is Origin.SETTINGS and after.active:
+                add_handle(tx, after.id, owned, now)
+        recorder.record(
+            tx,
+            Record(PersonChanged(after.id, change.kind, after.origin.value)),  # type: ignore[arg-type]
+        )
+
+
+def add_handle(tx: Tx, person_id: PersonId, owned: Handle, now: datetime) -> None:
+    """Give an address to a person; an address has one owner, so an earlier owner loses it."""
+    tx.execute(handle.delete().where(handle.c.channel == owned.channel, handle.c.address == owned.address))
+    tx.execute(
+        handle.insert().values(
+            channel=owned.channel,
+            address=owned.address,
+            person_id=person_id,
+            origin=owned.origin.value,
+            reachable=True,
+            created_at=now,
+        )
+    )
+
+
+def add(tx: Tx, recorder: Recorder, new: Person, actor: Actor, now: datetime) -> None:
+    """Add a person who did not come from settings, with their handles."""
+    tx.execute(
+        person.insert().values(
+            id=new.id,
+            name=new.name,
+            role=new.role.value,
+            departments=list(new.departments),
+            time_zone=new.time_zone,
+            quiet_hours=list(new.quiet_hours) if new.quiet_hours else None,
+            origin=new.origin.value,
+            active=True,
+            created_at=now,
+            changed_at=now,
+        )
+    )
+    for owned in new.handles:
+        add_handle(tx, new.id, owned, now)
+    recorder.record(tx, Record(PersonChanged(new.id, "added", new.origin.value), actor))
+
+
+def deactivate(tx: Tx, recorder: Recorder, person_id: PersonId, actor: Actor, now: datetime) -> bool:
+    """Take away a person's entry. False if there is no such active person."""
+    done = tx.execute(
+        person.update().where(person.c.id == person_id, person.c.active).values(active=False, changed_at=now)
+    )
+    if not done.rowcount:
+        return False
+    recorder.record(tx, Record(PersonChanged(person_id, "deactivated", "command"), actor))
+    return True
+
+
+def set_reachable(tx: Tx, channel: str, address: str, *, reachable: bool) -> None:
+    """Remember that a person blocked (or unblocked) the executive on a channel."""
+    tx.execute(
+        handle.update().where(handle.c.channel == channel, handle.c.address == address).values(reachable=reachable)
+    )
+
+
+def _load(connection: sa.Connection, where: sa.ColumnElement[bool]) -> list[Person]:
+    rows = connection.execute(sa.select(person).where(where).order_by(person.c.created_at, person.c.id)).all()
+    owned: dict[str, list[Handle]] = {row.id: [] for row in rows}
+    for row in connection.execute(sa.select(handle).where(handle.c.person_id.in_(list(owned)))):
+        owned[row.person_id].append(Handle(row.channel, row.address, Origin(row.origin)))
+    return [_person(row, owned[row.id]) for row in rows]
+
+
+def _person(row: Any, handles: Iterable[Handle]) -> Person:
+    return Person(
+        PersonId(row.id),
+        row.name,
+        Role(row.role),
+        tuple(row.departments),
+        row.time_zone,
+        tuple(row.quiet_hours) if row.quiet_hours else None,
+        Origin(row.origin),
+        row.active,
+        frozenset(handles),
+    )

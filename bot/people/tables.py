@@ -1,0 +1,69 @@
+"""People, handles, pairing codes and pairing requests."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from bot.people.model import Origin, Role
+from bot.storage.metadata import UtcDateTime, metadata, one_of
+
+person = sa.Table(
+    "person",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("departments", sa.JSON, nullable=False),
+    sa.Column("time_zone", sa.Text, nullable=False),
+    sa.Column("quiet_hours", sa.JSON),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("changed_at", UtcDateTime, nullable=False),
+    one_of("role", Role),
+    one_of("origin", Origin),
+)
+
+handle = sa.Table(
+    "handle",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("address", sa.Text, primary_key=True),
+    sa.Column("person_id", sa.Text, sa.ForeignKey("person.id"), nullable=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("reachable", sa.Boolean, nullable=False, server_default=sa.true()),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    one_of("origin", Origin),
+    sa.Index("ix_handle_person_id", "person_id"),
+)
+
+pairing_code = sa.Table(
+    "pairing_code",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False, unique=True),
+    sa.Column("person_id", sa.Text, sa.ForeignKey("person.id"), nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("channel", sa.Text),
+    sa.Column("address", sa.Text),
+    sa.Column("shown_name", sa.Text),
+    sa.CheckConstraint("state IN ('open', 'claimed', 'confirmed', 'refused', 'expired', 'burned')", name="state"),
+    sa.CheckConstraint("state NOT IN ('claimed', 'confirmed') OR address IS NOT NULL", name="claimed_by_someone"),
+)
+
+pairing_request = sa.Table(
+    "pairing_request",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("shown_name", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("asked_at", UtcDateTime, nullable=False),
+    sa.Column("decided_at", UtcDateTime),
+    sa.Column("decided_by", sa.Text),
+    sa.CheckConstraint("state IN ('open', 'accepted', 'declined')", name="state"),
+    sa.Index("uq_pairing_request_open", "channel", "address", unique=True, sqlite_where=sa.text("state = 'open'")),
+)

@@ -1,0 +1,197 @@
+"""What is known of rooms. Every judgement that changes is written with its reason; a widening raises the audience
+epoch of the room's sessions, so that what was said before is no longer shown there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.audit.events import SYSTEM, Actor, Record, RoomChanged
+from bot.audit.recorder import Recorder
+from bot.gateway.events import Place, PlaceKind
+from bot.kernel.ids import SessionId
+from bot.people import store as people
+from bot.people.model import Person
+from bot.sessions.audience import Audience, Evidence, judge
+from bot.sessions.tables import place, presence, session
+from bot.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    key: str
+    channel: str
+    kind: PlaceKind
+    title: str
+    declared: Audience | None
+    members: int | None
+    audience: Audience
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """The judgement of a known room changed."""
+
+    place: Known
+    before: Audience
+    widened: bool
+    sessions: tuple[SessionId, ...]
+
+
+def get(connection: sa.Connection, key: str) -> Known | None:
+    row = connection.execute(sa.select(place).where(place.c.key == key)).first()
+    return None if row is None else _known(row)
+
+
+def many(connection: sa.Connection, keys: Collection[str]) -> dict[str, Known]:
+    rows = connection.execute(sa.select(place).where(place.c.key.in_(sorted(set(keys)))))
+    return {row.key: _known(row) for row in rows}
+
+
+def everywhere(connection: sa.Connection) -> list[Known]:
+    return [_known(row) for row in connection.execute(sa.select(place).where(place.c.open).order_by(place.c.key))]
+
+
+def see(
+    tx: Tx, recorder: Recorder, channel: str, key: str, seen: Place, present: Collection[str], now: datetime
+) -> Shift | None:
+    """Take in what the platform tells of a room: the accounts in `present` are in it now. Makes the room if it is new.
+
+    Returns the shift if a room that was known is judged differently now.
+    """
+    before = get(tx.connection, key)
+    if before is None:
+        tx.execute(
+            place.insert().values(
+                key=key,
+                channel=channel,
+                kind=seen.kind.value,
+                title=seen.title,
+                members=seen.members,
+                audience=Audience.EXTERNAL.value,
+                because="not judged yet",
+                changed_at=now,
+            )
+        )
+    elif (seen.members is not None and seen.members != before.members) or (seen.title and seen.title != before.title):
+        members = before.members if seen.members is None else seen.members
+        tx.execute(place.update().where(place.c.key == key).values(title=seen.title or before.title, members=members))
+    _arrive(tx, key, present, now)
+    return rejudge(tx, recorder, key, now, new=before is None)
+
+
+def leave(tx: Tx, recorder: Recorder, key: str, address: str, now: datetime) -> Shift | None:
+    """An account left the room."""
+    tx.execute(
+        presence.update()
+        .where(presence.c.place_key == key, presence.c.address == address, presence.c.until.is_(None))
+        .values(until=now)
+    )
+    return rejudge(tx, recorder, key, now, new=False)
+
+
+def declare(tx: Tx, recorder: Recorder, key: str, audience: Audience, actor: Actor, now: datetime) -> Shift | None:
+    """A principal says what the place is. Evidence still decides whether it can be believed."""
+    tx.execute(place.update().where(place.c.key == key).values(declared=audience.value, declared_by=actor.id))
+    return rejudge(tx, recorder, key, now, new=False, actor=actor)
+
+
+def close(tx: Tx, key: str, now: datetime) -> None:
+    """The executive was put out of the place."""
+    tx.execute(place.update().where(place.c.key == key).values(open=False, changed_at=now))
+
+
+def move(tx: Tx, old: str, new: str, now: datetime) -> None:
+    """The platform gave the place a new key. If events under the new key came first, the two become one."""
+    if get(tx.connection, new) is None:
+        tx.execute(place.update().where(place.c.key == old).values(key=new, changed_at=now))
+        return
+    tx.execute(session.update().where(session.c.place_key == old).values(place_key=new))
+    tx.execute(presence.delete().where(presence.c.place_key == old))
+    tx.execute(place.delete().where(place.c.key == old))
+
+
+def rejudge(tx: Tx, recorder: Recorder, key: str, now: datetime, *, new: bool, actor: Actor = SYSTEM) -> Shift | None:
+    """Judge the room from what is known now and write the judgement if it changed."""
+    known = get(tx.connection, key)
+    if known is None:
+        return None
+    judgement = judge(_evidence(tx.connection, known))
+    if judgement.audience is known.audience and judgement.because == known.because:
+        return None
+    tx.execute(
+        place.update()
+        .where(place.c.key == key)
+        .values(audience=judgement.audience.value, because=judgement.because, open=True, changed_at=now)
+    )
+    after = replace(known, audience=judgement.audience, because=judgement.because)
+    if judgement.audience is known.audience and not new:
+        return None
+    widened = not new and judgement.audience.wider_than(known.audience)
+    sessions = _sessions(tx, key, widened=widened)
+    recorder.record(
+        tx,
+        Record(
+            RoomChanged(
+                key,
+                None if new else known.audience.value,
+                judgement.audience.value,
+                judgement.because,
+                sessions,
+                widened,
+            ),
+            actor,
+        ),
+    )
+    return None if new else Shift(after, known.audience, widened, sessions)
+
+
+def _sessions(tx: Tx, key: str, *, widened: bool) -> tuple[SessionId, ...]:
+    if not widened:
+        rows = tx.execute(sa.select(session.c.id).where(session.c.place_key == key))
+    else:
+        rows = tx.execute(
+            session.update()
+            .where(session.c.place_key == key)
+            .values(audience_epoch=session.c.audience_epoch + 1)
+            .returning(session.c.id)
+        )
+    return tuple(SessionId(row.id) for row in rows)
+
+
+def _arrive(tx: Tx, key: str, addresses: Collection[str], now: datetime) -> None:
+    if addresses:
+        tx.execute(
+            presence.insert().prefix_with("OR IGNORE"),
+            [{"place_key": key, "address": address, "since": now} for address in sorted(set(addresses))],
+        )
+
+
+def _evidence(connection: sa.Connection, known: Known) -> Evidence:
+    rows = connection.execute(
+        sa.select(presence.c.address).where(presence.c.place_key == known.key, presence.c.until.is_(None))
+    )
+    addresses = [row.address for row in rows]
+    owners: Mapping[str, Person] = people.by_handle(connection, known.channel, addresses)
+    internal = {owners[a].id for a in addresses if a in owners and owners[a].internal}
+    guests = {owners[a].id for a in addresses if a in owners and owners[a].active and not owners[a].internal}
+    unknown = [a for a in addresses if a not in owners or not owners[a].active]
+    return Evidence(known.kind, known.declared, len(internal), len(guests), len(unknown), known.members)
+
+
+def _known(row: Any) -> Known:
+    return Known(
+        row.key,
+        row.channel,
+        PlaceKind(row.kind),
+        row.title,
+        Audience(row.declared) if row.declared else None,
+        row.members,
+        Audience(row.audience),
+        row.because,
+    )

@@ -1,0 +1,117 @@
+"""Thread keys, sessions and epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor, Record, SessionChanged
+from bot.audit.recorder import Recorder
+from bot.kernel.ids import SessionId, new_id
+from bot.sessions.audience import Audience
+from bot.sessions.tables import participant, place, session, thread, turn
+from bot.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: SessionId
+    channel: str
+    place: str
+    audience: Audience
+    history_epoch: int
+    audience_epoch: int
+    lane_busy: bool
+    """A turn of it is running or waits to be run again."""
+
+
+def by_thread(connection: sa.Connection, keys: Collection[str]) -> dict[str, Session]:
+    """The sessions that these thread keys lead to, by key; keys without one are left out."""
+    rows = connection.execute(_select(thread.c.key).where(thread.c.key.in_(sorted(set(keys)))))
+    return {row.key: _session(row) for row in rows}
+
+
+def get(connection: sa.Connection, session_id: SessionId) -> Session | None:
+    row = connection.execute(_select(thread.c.key).where(session.c.id == session_id)).first()
+    return None if row is None else _session(row)
+
+
+def open_session(tx: Tx, recorder: Recorder, channel: str, key: str, place_key: str, now: datetime) -> Session:
+    """Begin a session for a thread key that has none. The place must exist."""
+    session_id = SessionId(new_id(now))
+    tx.execute(session.insert().values(id=session_id, channel=channel, place_key=place_key, opened_at=now))
+    tx.execute(thread.insert().values(key=key, session_id=session_id, since=now))
+    recorder.record(tx, Record(SessionChanged("opened", 0), session=session_id))
+    audience = tx.execute(sa.select(place.c.audience).where(place.c.key == place_key)).scalar_one()
+    return Session(session_id, channel, place_key, Audience(audience), 0, 0, lane_busy=False)
+
+
+def new_history(tx: Tx, recorder: Recorder, session_id: SessionId, actor: Actor) -> int:
+    """Cut the history (`/new`): what was said before is no longer shown to the model. Returns the new epoch."""
+    epoch: int = tx.execute(
+        session.update()
+        .where(session.c.id == session_id)
+        .values(history_epoch=session.c.history_epoch + 1)
+        .returning(session.c.history_epoch)
+    ).scalar_one()
+    recorder.record(tx, Record(SessionChanged("epoch", epoch), actor, session_id))
+    return epoch
+
+
+def move_threads(tx: Tx, recorder: Recorder, old_place: str, new_place: str, now: datetime) -> None:
+    """A place got a new key on its platform: its threads get new keys and keep their sessions."""
+    rows = tx.execute(
+        sa.select(thread.c.key, thread.c.session_id)
+        .select_from(thread.join(session, session.c.id == thread.c.session_id))
+        .where(
+            session.c.place_key == new_place,
+            sa.or_(thread.c.key == old_place, thread.c.key.startswith(f"{old_place}:")),
+        )
+    ).all()
+    for row in rows:
+        key = new_place + row.key[len(old_place) :]
+        tx.execute(thread.delete().where(thread.c.key == key))
+        tx.execute(thread.insert().values(key=key, session_id=row.session_id, since=now))
+        recorder.record(tx, Record(SessionChanged("alias_moved", 0), session=SessionId(row.session_id)))
+
+
+def add_participants(tx: Tx, pairs: Sequence[tuple[SessionId, str]], now: datetime) -> None:
+    """Note who takes part; already noted pairs stay as they are."""
+    if pairs:
+        tx.execute(
+            participant.insert().prefix_with("OR IGNORE"),
+            [{"session_id": s, "address": a, "since": now} for s, a in dict.fromkeys(pairs)],
+        )
+
+
+def takes_part(connection: sa.Connection, session_ids: Collection[SessionId], address: str) -> set[SessionId]:
+    """Those of the sessions in which the account has taken part."""
+    rows = connection.execute(
+        sa.select(participant.c.session_id).where(
+            participant.c.session_id.in_(sorted(session_ids)), participant.c.address == address
+        )
+    )
+    return {SessionId(row.session_id) for row in rows}
+
+
+def _select(*more: sa.ColumnElement[str]) -> sa.Select[Any]:
+    busy = sa.exists().where(turn.c.session_id == session.c.id, turn.c.state.in_(("running", "interrupted")))
+    return sa.select(session, place.c.audience, busy.label("busy"), *more).select_from(
+        session.join(place, place.c.key == session.c.place_key).join(thread, thread.c.session_id == session.c.id)
+    )
+
+
+def _session(row: Any) -> Session:
+    return Session(
+        SessionId(row.id),
+        row.channel,
+        row.place_key,
+        Audience(row.audience),
+        row.history_epoch,
+        row.audience_epoch,
+        bool(row.busy),
+    )

@@ -1,0 +1,143 @@
+"""What was said. Readers see a session's own turns of its current epochs only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from bot.gateway.events import Attachment, Body, Proof, Span, SpanKind
+from bot.kernel.ids import BlobHash, MessageId, PersonId, SessionId, TurnId
+from bot.kernel.scope import SessionScope
+from bot.sessions.tables import message, session
+from bot.sessions.turns import Turn
+from bot.storage.database import Tx
+
+DELETED = "[deleted by its writer]"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of the transcript."""
+
+    id: MessageId
+    turn: TurnId
+    role: Literal["user", "assistant"]
+    person: PersonId | None
+    speaker: str
+    """Name as shown to the model."""
+    ref: str | None
+    body: Body
+    proof: Proof
+    sent_at: datetime
+    attachments: tuple[Attachment, ...] = field(default=())
+
+
+def add(tx: Tx, turn: Turn, said: Sequence[Said], now: datetime) -> None:
+    """Append a turn's messages in order."""
+    for position, each in enumerate(said):
+        tx.append(
+            message,
+            {
+                "id": each.id,
+                "session_id": turn.session,
+                "turn_id": turn.id,
+                "position": position,
+                "role": each.role,
+                "person_id": each.person,
+                "speaker": each.speaker,
+                "ref": each.ref,
+                "text": each.body.text,
+                "spans": [[s.start, s.end, s.kind.value] for s in each.body.spans],
+                "attachments": [_attachment_row(a) for a in each.attachments],
+                "proof": each.proof.value,
+                "history_epoch": turn.history_epoch,
+                "audience_epoch": turn.audience_epoch,
+                "sent_at": each.sent_at,
+                "recorded_at": now,
+            },
+        )
+
+
+def history(connection: sa.Connection, scope: SessionScope) -> list[Said]:
+    """The messages of the session's current epochs from its `history_start` on, oldest first."""
+    rows = connection.execute(
+        sa.select(message)
+        .select_from(message.join(session, session.c.id == message.c.session_id))
+        .where(
+            message.c.session_id == scope.session,
+            message.c.history_epoch == session.c.history_epoch,
+            message.c.audience_epoch == session.c.audience_epoch,
+            sa.or_(session.c.history_start.is_(None), message.c.turn_id >= session.c.history_start),
+        )
+        .order_by(message.c.turn_id, message.c.position)
+    )
+    return [_said(row) for row in rows]
+
+
+def start_history_at(tx: Tx, session_id: SessionId, first: TurnId) -> None:
+    """Show no turn before `first` any more."""
+    tx.execute(session.update().where(session.c.id == session_id).values(history_start=first))
+
+
+def by_ref(connection: sa.Connection, ref: str) -> Said | None:
+    row = connection.execute(sa.select(message).where(message.c.ref == ref)).first()
+    return None if row is None else _said(row)
+
+
+def mark_edited(tx: Tx, ref: str, body: Body, at: datetime) -> bool:
+    """A person changed a message that was answered already. The new words are kept for later readers; the answer
+    stands. False if the message is unknown or the edit is older than what is stored."""
+    done = tx.execute(
+        message.update()
+        .where(message.c.ref == ref, sa.or_(message.c.edited_at.is_(None), message.c.edited_at < at))
+        .values(text=body.text, spans=[[s.start, s.end, s.kind.value] for s in body.spans], edited_at=at)
+    )
+    return bool(done.rowcount)
+
+
+def mark_deleted(tx: Tx, ref: str, at: datetime) -> bool:
+    """A person deleted a message: its words are no longer shown to anyone."""
+    done = tx.execute(
+        message.update()
+        .where(message.c.ref == ref, message.c.deleted_at.is_(None))
+        .values(text=DELETED, spans=[], attachments=[], deleted_at=at)
+    )
+    return bool(done.rowcount)
+
+
+def _attachment_row(attachment: Attachment) -> dict[str, object]:
+    return {
+        "name": attachment.name,
+        "declared_type": attachment.declared_type,
+        "size": attachment.size,
+        "blob": attachment.blob,
+        "fault": attachment.fault,
+    }
+
+
+def _said(row: Any) -> Said:
+    return Said(
+        MessageId(row.id),
+        TurnId(row.turn_id),
+        row.role,
+        PersonId(row.person_id) if row.person_id else None,
+        row.speaker,
+        row.ref,
+        Body(row.text, tuple(Span(start, end, SpanKind(kind)) for start, end, kind in row.spans)),
+        Proof(row.proof),
+        row.sent_at,
+        tuple(
+            Attachment(
+                a["name"],
+                a["declared_type"],
+                a["size"],
+                blob=BlobHash(a["blob"]) if a["blob"] else None,
+                fault=a["fault"],
+            )
+            for a in row.attachments
+        ),
+    )

@@ -1,0 +1,107 @@
+"""The lane of a session: at most one turn that is running or waits to be run again, by a unique index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from bot.kernel.ids import BootId, SessionId, TurnId, new_id
+from bot.sessions.tables import TurnState, session, turn
+from bot.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    id: TurnId
+    session: SessionId
+    attempt: int
+    """From 1."""
+    history_epoch: int
+    audience_epoch: int
+    started_at: datetime
+
+
+def begin(tx: Tx, session_id: SessionId, epochs: tuple[int, int], boot: BootId, now: datetime) -> Turn:
+    """Take the lane. The caller has seen in this transaction that it is free; the unique index holds it to that."""
+    new = Turn(TurnId(new_id(now)), session_id, 1, *epochs, now)
+    tx.execute(
+        turn.insert().values(
+            id=new.id,
+            session_id=session_id,
+            state=TurnState.RUNNING.value,
+            boot=boot,
+            attempt=1,
+            history_epoch=new.history_epoch,
+            audience_epoch=new.audience_epoch,
+            started_at=now,
+        )
+    )
+    return new
+
+
+def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn | None:
+    """Take up the session's interrupted turn, counting the attempt. None if it has none."""
+    row = tx.execute(
+        turn.update()
+        .where(turn.c.session_id == session_id, turn.c.state == TurnState.INTERRUPTED.value)
+        .values(
+            state=TurnState.RUNNING.value,
+            boot=boot,
+            attempt=turn.c.attempt + 1,
+            started_at=now,
+            history_epoch=sa.select(session.c.history_epoch).where(session.c.id == session_id).scalar_subquery(),
+            audience_epoch=sa.select(session.c.audience_epoch).where(session.c.id == session_id).scalar_subquery(),
+        )
+        .returning(turn)
+    ).first()
+    if row is None:
+        return None
+    return Turn(
+        TurnId(row.id), SessionId(row.session_id), row.attempt, row.history_epoch, row.audience_epoch, row.started_at
+    )
+
+
+def finish(tx: Tx, turn_id: TurnId, boot: BootId, outcome: str, model: str | None, now: datetime) -> bool:
+    """End a running turn of this boot. False if it is not (any more): then nothing of its result may be stored."""
+    done = tx.execute(
+        turn.update()
+        .where(turn.c.id == turn_id, turn.c.state == TurnState.RUNNING.value, turn.c.boot == boot)
+        .values(state=TurnState.FINISHED.value, outcome=outcome, model=model, finished_at=now)
+    )
+    return bool(done.rowcount)
+
+
+def park(tx: Tx, turn_id: TurnId, now: datetime) -> None:
+    """Give the turn up; its rows are parked with it."""
+    tx.execute(turn.update().where(turn.c.id == turn_id).values(state=TurnState.PARKED.value, finished_at=now))
+
+
+def interrupt(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
+    """Give a running turn back to be run again (an attempt failed by a bug)."""
+    done = tx.execute(
+        turn.update()
+        .where(turn.c.id == turn_id, turn.c.state == TurnState.RUNNING.value, turn.c.boot == boot)
+        .values(state=TurnState.INTERRUPTED.value)
+    )
+    return bool(done.rowcount)
+
+
+def void_older_boots(tx: Tx, boot: BootId) -> Sequence[SessionId]:
+    """At start, under the data folder's lock: turns that an earlier process left running wait to be run again."""
+    rows = tx.execute(
+        turn.update()
+        .where(turn.c.state == TurnState.RUNNING.value, turn.c.boot != boot)
+        .values(state=TurnState.INTERRUPTED.value)
+        .returning(turn.c.session_id)
+    )
+    return [SessionId(row.session_id) for row in rows]
+
+
+def current_epochs(connection: sa.Connection, session_id: SessionId) -> tuple[int, int]:
+    row = connection.execute(
+        sa.select(session.c.history_epoch, session.c.audience_epoch).where(session.c.id == session_id)
+    ).one()
+    return row.history_epoch, row.audience_epoch
