@@ -58,8 +58,8 @@ MODELS = (
 class FakeAnthropic(HttpFake):
     """The API with a scripted model. `requests` holds what came in, `answers` what was fully delivered.
 
-    An entry of `answers` has the body {"request": seq, "status", "reply_text", "outcome"} where outcome is
-    `complete`, `faulty` (as scripted) or `client_gone`.
+    An entry of `answers` has the body {"reply_text", "outcome"}, where outcome is `complete`, `faulty` (as scripted)
+    or `client_gone`. Error statuses are not answers.
     """
 
     kind: ClassVar[str] = "anthropic"

@@ -63,7 +63,7 @@ class HttpFake:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=self.max_body)
         self.add_routes(app.router)
-        _add_common_control(self, app.router)
+        add_common_control(self.faults, self.requests, app.router)
         self.add_control(app.router)
         self._runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=0.2, handler_cancellation=self.cancel_on_disconnect
@@ -150,23 +150,25 @@ def record_route(record: Record) -> Callable[[web.Request], Awaitable[web.Respon
     return handle
 
 
-def _add_common_control(fake: HttpFake, router: web.UrlDispatcher) -> None:
+def add_common_control(plan_of: FaultPlan, requests: Record, router: web.UrlDispatcher) -> None:
+    """Routes that plan and clear faults, handle gates and show the requests."""
+
     async def plan(request: web.Request) -> web.Response:
         body = await json_body(request)
         faults = FAULTS.validate_python(body["faults"])
-        fake.faults.plan(body["endpoint"], *faults, times=body.get("times", 1))
+        plan_of.plan(body["endpoint"], *faults, times=body.get("times", 1))
         return web.json_response({})
 
     async def clear(request: web.Request) -> web.Response:
-        fake.faults.clear()
+        plan_of.clear()
         return web.json_response({})
 
     async def release(request: web.Request) -> web.Response:
-        fake.faults.gate(request.match_info["gate"]).release()
+        plan_of.gate(request.match_info["gate"]).release()
         return web.json_response({})
 
     async def reached(request: web.Request) -> web.Response:
-        gate = fake.faults.gate(request.match_info["gate"])
+        gate = plan_of.gate(request.match_info["gate"])
         try:
             async with asyncio.timeout(float(request.query.get("timeout", "10"))):
                 await gate.reached.wait()
@@ -178,7 +180,7 @@ def _add_common_control(fake: HttpFake, router: web.UrlDispatcher) -> None:
     router.add_delete("/_control/faults", clear)
     router.add_post("/_control/gates/{gate}/release", release)
     router.add_get("/_control/gates/{gate}/reached", reached)
-    router.add_get("/_control/requests", record_route(fake.requests))
+    router.add_get("/_control/requests", record_route(requests))
 
 
 # Standalone.
