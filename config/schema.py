@@ -1,176 +1,217 @@
-"""Every setting, frozen. Field descriptions are the documentation: `openexecutive.toml` as written by `init`, and
-`docs/settings.md`, are made from them. Durations are ISO 8601 or seconds; sizes are bytes."""
+"""Every setting, frozen. Descriptions are the documentation: the file that `openexecutive init` writes and
+`docs/settings.md` are made from them. What concerns more than one key stands in `config.rules`."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
-from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field
+
+from config.types import (
+    Allowed,
+    Domain,
+    Duration,
+    FilePath,
+    Host,
+    HostHeader,
+    LocalTime,
+    Mail,
+    NameServer,
+    OptionalName,
+    PersonKey,
+    Port,
+    Role,
+    Secret,
+    TimeZone,
+    Url,
+    Wait,
+)
 
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-def _zone(name: str) -> str:
-    if name not in available_timezones():
-        raise ValueError("not an IANA time zone, for example Europe/Berlin")
-    return name
-
-
-TimeZone = Annotated[str, AfterValidator(_zone)]
-Port = Annotated[int, Field(ge=0, le=65535)]
-Role = Literal["principal", "member", "guest"]
-
-
 class Person(Section):
-    """One person of the roster: `[people.<id>]`."""
+    """One person of the roster: `[people.<id>]`. The id is yours to choose and stays; everything else may change."""
 
     name: str = Field(description="as the executive says it", min_length=1, max_length=80)
     role: Role = Field("member", description="principal decides about people, rooms and approvals")
-    departments: tuple[str, ...] = Field((), description="for filters and defaults")
-    time_zone: TimeZone = Field("UTC", description="IANA name")
-    quiet_hours: tuple[str, str] | None = Field(None, description='local times, for example ["20:00", "07:30"]')
-    email: tuple[str, ...] = Field((), description="mail addresses")
-    telegram: tuple[int, ...] = Field((), description="numeric user ids (not names: names change hands)")
+    departments: tuple[str, ...] = Field((), description="departments the person belongs to")
+    time_zone: TimeZone = Field("UTC", description="when left out: the company's")
+    quiet_hours: tuple[LocalTime, LocalTime] | None = Field(
+        None, description='no unsolicited messages between these local times, for example ["20:00", "07:30"]'
+    )
+    email: tuple[Mail, ...] = Field((), description="mail addresses the person writes from")
+    telegram: tuple[Annotated[int, Field(gt=0)], ...] = Field(
+        (), description="numeric Telegram user ids (not user names: names change hands)"
+    )
 
 
 class Company(Section):
-    name: str = Field("the company", description="as the executive says it", max_length=120)
-    time_zone: TimeZone = Field("UTC", description="IANA name; for people without one of their own")
+    """The company that the executive works for."""
+
+    name: str = Field("the company", description="as the executive says it", min_length=1, max_length=120)
+    time_zone: TimeZone = Field("UTC", description="for people without one of their own")
 
 
 class Models(Section):
     """Names of models. Each has a fallback that is asked when it is overloaded or unavailable."""
 
-    orchestrator: str = Field("claude-opus-5-5", description="answers people")
-    orchestrator_fallback: str | None = Field("claude-sonnet-5-5", description="asked when the first is unavailable")
+    orchestrator: str = Field("claude-opus-5-5", description="answers people", min_length=1)
+    orchestrator_fallback: OptionalName = Field(
+        "claude-sonnet-5-5", description='asked when the first is unavailable; "none": nobody is'
+    )
 
 
 class Llm(Section):
+    """The model that writes answers."""
+
     provider: Literal["auto", "anthropic", "offline"] = Field(
-        "auto", description="auto: anthropic when a key or a base_url is set, else offline"
+        "auto",
+        description="auto: anthropic when api_key or base_url is set, else offline; "
+        "offline: fixed rules, no network, no account",
     )
-    api_key: SecretStr | None = Field(None, description="ANTHROPIC_API_KEY is honoured too")
-    base_url: str | None = Field(None, description="another server that speaks the Messages API")
+    api_key: Secret | None = Field(None, description="the environment variable ANTHROPIC_API_KEY is honoured too")
+    base_url: Url | None = Field(None, description="another server that speaks the Messages API")
     models: Models = Models()
-    max_tokens: int = Field(4096, ge=256, le=64000, description="length of one answer, in tokens")
-    timeout: timedelta = Field(timedelta(minutes=5), description="one model call, retries included")
-    history_tokens: int = Field(60_000, ge=2_000, description="largest share of a prompt that history may take")
+    max_tokens: int = Field(4096, ge=256, le=64000, description="longest answer, in tokens")
+    timeout: Duration = Field(timedelta(minutes=5), description="one model call, retries included")
+    history_tokens: int = Field(
+        60_000, ge=2_000, description="largest share of a prompt that history may take, in tokens"
+    )
 
 
 class Telegram(Section):
-    enabled: bool = False
-    token: SecretStr | None = Field(None, description="from @BotFather")
-    base_url: str = Field("https://api.telegram.org", description="or a self-hosted Bot API server")
-    mode: Literal["poll", "webhook"] = Field("poll", description="webhook needs public_url and webhook_secret")
-    public_url: str | None = Field(None, description="https address that reaches this daemon's web port")
-    webhook_secret: SecretStr | None = None
-    poll_timeout: timedelta = Field(timedelta(seconds=30), description="long poll")
-    max_download: int = Field(20_000_000, description="Bot API getFile: 20 MB")
+    """Telegram, through a bot of your own."""
 
-    @model_validator(mode="after")
-    def _complete(self) -> Telegram:
-        if self.enabled and self.token is None:
-            raise ValueError("enabled, but token is missing: set it, or set enabled = false")
-        if self.mode == "webhook" and (self.public_url is None or self.webhook_secret is None):
-            raise ValueError("mode is webhook, but public_url or webhook_secret is missing")
-        if self.public_url is not None and not self.public_url.startswith("https://"):
-            raise ValueError("public_url must start with https:// (the Bot API takes no other)")
-        return self
+    enabled: bool = Field(False, description="receive and send through Telegram")
+    token: Secret | None = Field(None, description="the bot's token, from @BotFather")
+    base_url: Url = Field("https://api.telegram.org", description="or a self-hosted Bot API server")
+    mode: Literal["poll", "webhook"] = Field(
+        "poll", description="poll asks Telegram; webhook is called by it and needs public_url and webhook_secret"
+    )
+    public_url: Url | None = Field(None, description="https address that reaches this daemon's web port")
+    webhook_secret: Secret | None = Field(
+        None, description="1 to 256 letters, digits, _ and -; Telegram sends it along with every update"
+    )
+    poll_timeout: Duration = Field(timedelta(seconds=30), description="how long one poll waits for an update")
+    max_download: int = Field(
+        20_000_000, ge=0, description="largest file that is fetched, in bytes (api.telegram.org gives 20 MB at most)"
+    )
 
 
 class Smtp(Section):
     """Where mail comes in."""
 
-    host: str = "127.0.0.1"
+    host: Host = Field("127.0.0.1", description="address to listen on")
     port: Port = Field(2525, description="0 picks one and prints it")
-    hostname: str = Field("localhost", description="name in the greeting")
-    certificate: Path | None = Field(None, description="PEM chain; turns STARTTLS on")
-    key: Path | None = Field(None, description="PEM key")
-    max_size: int = Field(26_214_400, ge=65_536, description="largest mail")
+    hostname: Host = Field("localhost", description="name in the greeting")
+    certificate: FilePath | None = Field(None, description="file with the certificate chain (PEM); turns STARTTLS on")
+    key: FilePath | None = Field(None, description="file with the certificate's private key (PEM)")
+    max_size: int = Field(26_214_400, ge=65_536, description="largest mail that is taken, in bytes")
 
 
 class Relay(Section):
-    """Where mail goes out. Without a host, replies go to the Maildir."""
+    """Where mail goes out. Without a host, replies go to the Maildir `<data_dir>/maildir`."""
 
-    host: str | None = None
-    port: Port = 587
-    security: Literal["starttls", "tls", "none"] = "starttls"
-    username: str | None = None
-    password: SecretStr | None = None
-    timeout: timedelta = timedelta(seconds=60)
+    host: Host | None = Field(None, description="your provider's server for outgoing mail")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(587, description="587 goes with starttls, 465 with tls")
+    security: Literal["starttls", "tls", "none"] = Field("starttls", description="none: only to this machine itself")
+    username: str | None = Field(None, description="when the relay asks for a login", min_length=1)
+    password: Secret | None = Field(None, description="of the login")
+    timeout: Duration = Field(timedelta(seconds=60), description="for each step of a delivery")
 
 
 class Email(Section):
-    enabled: bool = True
-    address: str = Field("executive@localhost", description="the executive's own address")
+    """Mail: a small server of our own for what comes in, a relay or a Maildir for what goes out."""
+
+    enabled: bool = Field(True, description="receive and send mail")
+    address: Mail = Field("executive@localhost", description="the executive's own address")
     smtp: Smtp = Smtp()
     relay: Relay = Relay()
     proof: Literal["auto", "dmarc", "header"] = Field(
         "auto",
-        description="auto: local mode where it applies, else dmarc; dmarc: checked here; header: authserv_id's word",
+        description="how senders are proven. auto: local mode where it applies, else dmarc; "
+        "dmarc: DKIM, SPF and DMARC are checked here; header: the word of the server that authserv_id names",
     )
-    authserv_id: str | None = Field(None, description="the server whose Authentication-Results are believed")
-    per_user_from: tuple[str, ...] = Field((), description="domains whose server lets nobody write as another")
-    nameservers: tuple[str, ...] = Field((), description="DNS servers for DKIM, SPF and DMARC; empty: the system's")
-
-    @model_validator(mode="after")
-    def _complete(self) -> Email:
-        if self.proof == "header" and self.authserv_id is None:
-            raise ValueError("proof is header, but authserv_id is missing")
-        if (self.smtp.certificate is None) != (self.smtp.key is None):
-            raise ValueError("smtp.certificate and smtp.key belong together")
-        return self
+    authserv_id: str | None = Field(
+        None, description="the server whose Authentication-Results are believed", min_length=1
+    )
+    per_user_from: tuple[Domain, ...] = Field(
+        (), description="domains whose server lets nobody write under another's address"
+    )
+    nameservers: tuple[NameServer, ...] = Field(
+        (), description="DNS servers for DKIM, SPF and DMARC; empty: the system's"
+    )
 
 
 class Terminal(Section):
-    enabled: bool = True
-    person: str | None = Field(None, description="who speaks in `openexecutive chat`; default: the first principal")
+    """`openexecutive chat` on this machine."""
+
+    enabled: bool = Field(True, description="let people of this machine's own account chat in a terminal")
+    person: PersonKey | None = Field(None, description="who speaks there; when left out: the first principal")
 
 
 class Channels(Section):
+    """How people reach the executive."""
+
     telegram: Telegram = Telegram()
     email: Email = Email()
     terminal: Terminal = Terminal()
 
 
 class Web(Section):
-    enabled: bool = True
-    host: str = "127.0.0.1"
+    """One server for probes (`/live`, `/health`) and for channels that are called by their platform."""
+
+    enabled: bool = Field(True, description="serve it")
+    host: Host = Field("127.0.0.1", description="address to listen on; any but loopback needs allowed_hosts")
     port: Port = Field(8321, description="0 picks one and prints it")
-    allowed_hosts: tuple[str, ...] = Field((), description="names in Host besides loopback's")
+    allowed_hosts: tuple[HostHeader, ...] = Field(
+        (), description="names under which the server may be asked, besides loopback's"
+    )
 
 
 class Intake(Section):
-    stale_after: timedelta = Field(timedelta(hours=2), description="older chat messages start no turn by themselves")
-    album_wait: timedelta = Field(timedelta(seconds=1.5), description="how long an album gathers")
+    """What happens to a message before it becomes a turn."""
+
+    stale_after: Duration = Field(
+        timedelta(hours=2), description="chat messages older than this start no turn by themselves"
+    )
+    album_wait: Wait = Field(timedelta(seconds=1.5), description="how long the pictures of an album are gathered")
     max_text: int = Field(
         100_000, ge=1_000, description="longest message text, in characters; the rest is cut, visibly"
     )
-    max_attachment: int = Field(20_000_000, description="bytes")
+    max_attachment: int = Field(20_000_000, ge=0, description="largest attachment that is kept, in bytes")
     max_attempts: int = Field(3, ge=1, le=10, description="a turn that fails this often is parked")
 
 
 class Limits(Section):
+    """What the daemon does at the same time, and how long it takes to stop."""
+
     turns: int = Field(16, ge=1, le=256, description="turns at the same time")
-    turns_per_person: int = Field(2, ge=1, le=16)
-    drain: timedelta = Field(timedelta(seconds=20), description="how long a stop waits for turns and sends")
+    turns_per_person: int = Field(2, ge=1, le=16, description="of these, turns of one person")
+    drain: Wait = Field(timedelta(seconds=20), description="how long a stop waits for turns and sends")
 
 
 class Access(Section):
+    """Who is let in besides the people named here."""
+
     pairing_requests: bool = Field(False, description="strangers may ask to be let in; the principal accepts")
 
 
 class Settings(Section):
-    data_dir: Path = Field(Path("~/.local/share/openexecutive"), description="everything the daemon keeps")
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Everything that may be set."""
+
+    data_dir: FilePath = Field(
+        Path("~/.local/share/openexecutive"), description="folder of everything the daemon keeps"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="what is written to the log")
     company: Company = Company()
-    people: dict[str, Person] = Field(
-        default_factory=dict, description="the roster; empty: one principal, principal@localhost"
+    people: Annotated[dict[PersonKey, Person], Allowed("a table per person: [people.<id>] with the person's name")] = (
+        Field(default_factory=dict, description="the roster; empty: one principal, principal@localhost")
     )
     access: Access = Access()
     llm: Llm = Llm()
@@ -180,5 +221,23 @@ class Settings(Section):
     limits: Limits = Limits()
 
     @property
+    def roster(self) -> dict[str, Person]:
+        """The people that the daemon starts with: those of `people`, else one principal who writes mail from this
+        machine. A person without a time zone of their own has the company's."""
+        if not self.people:
+            return {
+                "principal": Person(
+                    name="Principal", role="principal", email=("principal@localhost",), time_zone=self.company.time_zone
+                )
+            }
+        return {
+            key: person
+            if "time_zone" in person.model_fields_set
+            else person.model_copy(update={"time_zone": self.company.time_zone})
+            for key, person in self.people.items()
+        }
+
+    @property
     def telegram_or_other_network_channel(self) -> bool:
+        """Whether a channel other than mail and terminal is on."""
         return self.channels.telegram.enabled

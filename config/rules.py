@@ -1,0 +1,185 @@
+"""What more than one key decides together, as pure checks over `Settings`. They look at nothing but the settings:
+whether a file exists or a server answers is for `openexecutive doctor`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from config.schema import Settings
+from config.types import is_loopback
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that `Settings` break. `keys` are those concerned, dotted; the first is where to look."""
+
+    keys: tuple[str, ...]
+    problem: str
+    allowed: str | None = None
+    level: Literal["fault", "warning"] = "fault"
+
+
+def check(settings: Settings) -> tuple[Finding, ...]:
+    """Every broken rule, in the order of the settings."""
+    return tuple(
+        finding for rule in (_people, _llm, _telegram, _mail, _terminal, _web, _channels) for finding in rule(settings)
+    )
+
+
+def local_mail_mode(settings: Settings, in_container: bool) -> bool:
+    """Whether mail of this machine's own programs is taken as proven: the server listens on loopback only, nothing
+    leaves by a relay, no other network channel is on, nobody asked for proof, and the process does not run in the
+    container image (where loopback is no longer "this machine's user")."""
+    email = settings.channels.email
+    return (
+        email.enabled
+        and is_loopback(email.smtp.host)
+        and email.relay.host is None
+        and email.proof == "auto"
+        and not settings.telegram_or_other_network_channel
+        and not in_container
+    )
+
+
+def _people(settings: Settings) -> Iterator[Finding]:
+    owners: dict[tuple[str, str], str] = {}
+    for person_id, person in settings.people.items():
+        handles = [("email", address.casefold()) for address in person.email]
+        handles += [("telegram", str(number)) for number in person.telegram]
+        for handle in handles:
+            owner = owners.setdefault(handle, person_id)
+            if owner != person_id:
+                kind = handle[0]
+                yield Finding(
+                    (f"people.{person_id}.{kind}", f"people.{owner}.{kind}"),
+                    f"{handle[1]} stands under people.{owner} too",
+                    "each address and id under one person",
+                )
+        if settings.channels.email.address.casefold() in {address.casefold() for address in person.email}:
+            yield Finding(
+                (f"people.{person_id}.email", "channels.email.address"),
+                "holds the executive's own address (channels.email.address)",
+                "the person's own addresses",
+            )
+    if settings.people and not any(person.role == "principal" for person in settings.people.values()):
+        yield Finding(
+            ("people",),
+            "names no principal: until one is paired (`openexecutive pair`), nobody can decide anything",
+            'role = "principal" for one person at least',
+            "warning",
+        )
+
+
+def _llm(settings: Settings) -> Iterator[Finding]:
+    llm = settings.llm
+    if llm.provider == "anthropic" and llm.api_key is None and llm.base_url is None:
+        yield Finding(
+            ("llm.api_key", "llm.provider", "llm.base_url"),
+            'missing: provider is "anthropic"',
+            'a key, or base_url, or provider = "offline"',
+        )
+
+
+def _telegram(settings: Settings) -> Iterator[Finding]:
+    telegram = settings.channels.telegram
+    here = "channels.telegram"
+    token = telegram.token.get_secret_value() if telegram.token is not None else None
+    if token is not None and re.search(r"[\s/?#%]", token):
+        yield Finding((f"{here}.token",), "holds characters that no bot token has", "digits, a colon and letters")
+    if not telegram.enabled:
+        return
+    if token is None:
+        yield Finding((f"{here}.token", f"{here}.enabled"), "missing: telegram is on", "a token, or enabled = false")
+    if telegram.mode != "webhook":
+        return
+    if telegram.public_url is None:
+        yield Finding((f"{here}.public_url", f"{here}.mode"), 'missing: mode is "webhook"', "an https address")
+    elif not telegram.public_url.startswith("https://"):  # Bot API, setWebhook: "HTTPS URL to send updates to"
+        yield Finding((f"{here}.public_url",), "Telegram calls https addresses only", "an https address")
+    if telegram.webhook_secret is None:
+        yield Finding(
+            (f"{here}.webhook_secret", f"{here}.mode"),
+            'missing: mode is "webhook"',
+            "1 to 256 letters, digits, _ and -",
+        )
+    # Bot API, setWebhook, secret_token: 1-256 characters of A-Z, a-z, 0-9, _ and -.
+    elif not re.fullmatch(r"[A-Za-z0-9_-]{1,256}", telegram.webhook_secret.get_secret_value()):
+        yield Finding(
+            (f"{here}.webhook_secret",),
+            "holds characters that Telegram refuses, or is too long",
+            "1 to 256 letters, digits, _ and -",
+        )
+    if not settings.web.enabled:
+        yield Finding(("web.enabled", f"{here}.mode"), 'off, but channels.telegram.mode is "webhook"', "true")
+
+
+def _mail(settings: Settings) -> Iterator[Finding]:
+    email, here = settings.channels.email, "channels.email"
+    smtp, relay = email.smtp, email.relay
+    if not email.enabled:
+        return
+    if email.proof == "header" and email.authserv_id is None:
+        yield Finding(
+            (f"{here}.authserv_id", f"{here}.proof"), 'missing: proof is "header"', "the name of the server that checks"
+        )
+    if (smtp.certificate is None) != (smtp.key is None):
+        missing, given = ("certificate", "key") if smtp.certificate is None else ("key", "certificate")
+        yield Finding(
+            (f"{here}.smtp.{missing}", f"{here}.smtp.{given}"), f"missing: {given} is given", "both of them, or none"
+        )
+    if (relay.username is None) != (relay.password is None):
+        missing, given = ("username", "password") if relay.username is None else ("password", "username")
+        yield Finding(
+            (f"{here}.relay.{missing}", f"{here}.relay.{given}"), f"missing: {given} is given", "both of them, or none"
+        )
+    if relay.host is None:
+        return
+    if relay.security == "none" and relay.password is not None and not is_loopback(relay.host):
+        yield Finding(
+            (f"{here}.relay.security", f"{here}.relay.host"),
+            "the password would cross the network in the clear",
+            '"starttls" or "tls"',
+        )
+    if email.address.casefold().endswith("@localhost"):
+        yield Finding(
+            (f"{here}.address", f"{here}.relay.host"),
+            "ends in @localhost: nobody outside this machine can reply to it",
+            "the address that mail for the executive is sent to",
+            "warning",
+        )
+
+
+def _terminal(settings: Settings) -> Iterator[Finding]:
+    person = settings.channels.terminal.person
+    if person is None or person in settings.roster:
+        return
+    close = difflib.get_close_matches(person, settings.roster, n=1)
+    yield Finding(
+        ("channels.terminal.person", "people"),
+        f"nobody of that id is in people{f'; did you mean {close[0]}?' if close else ''}",
+        " or ".join(f'"{known}"' for known in settings.roster),
+    )
+
+
+def _web(settings: Settings) -> Iterator[Finding]:
+    web, smtp = settings.web, settings.channels.email.smtp
+    if not web.enabled:
+        return
+    if not is_loopback(web.host) and not web.allowed_hosts:
+        yield Finding(
+            ("web.allowed_hosts", "web.host"),
+            "missing: web.host is not loopback",
+            "the names under which the server is asked, for example executive.example.org",
+        )
+    if settings.channels.email.enabled and web.port == smtp.port != 0 and web.host == smtp.host:
+        yield Finding(("web.port", "channels.email.smtp.port"), "channels.email.smtp.port is the same", "another port")
+
+
+def _channels(settings: Settings) -> Iterator[Finding]:
+    channels = settings.channels
+    if not (channels.telegram.enabled or channels.email.enabled or channels.terminal.enabled):
+        yield Finding(("channels",), "no channel is on: nobody can reach the executive", None, "warning")

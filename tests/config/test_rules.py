@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+
+from config.rules import local_mail_mode
+from config.schema import Settings
+from tests.config.conftest import Reader
+
+ANNA = '[people.anna]\nname = "Anna"\nrole = "principal"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "word"),
+    [
+        (
+            ANNA + 'email = ["x@example.org"]\n[people.bob]\nname = "Bob"\nemail = ["X@Example.org"]',
+            "people.bob.email",
+            "people.anna",
+        ),
+        (ANNA + 'telegram = [5]\n[people.bob]\nname = "Bob"\ntelegram = [6, 5]', "people.bob.telegram", "5"),
+        (ANNA + 'email = ["executive@localhost"]', "people.anna.email", "own address"),
+        ('[channels.terminal]\nperson = "anna"', "channels.terminal.person", "nobody"),
+        (ANNA + '[channels.terminal]\nperson = "ana"', "channels.terminal.person", "did you mean anna?"),
+        ('[web]\nhost = "0.0.0.0"', "web.allowed_hosts", "not loopback"),
+        ('[web]\nhost = "::"', "web.allowed_hosts", "not loopback"),
+        ("[web]\nport = 2525", "web.port", "the same"),
+        ('[llm]\nprovider = "anthropic"', "llm.api_key", "missing"),
+        ("[channels.telegram]\nenabled = true", "channels.telegram.token", "missing"),
+        ('[channels.telegram]\ntoken = "1:a b"', "channels.telegram.token", "characters"),
+        ('[channels.telegram]\ntoken = "1:a/b"', "channels.telegram.token", "characters"),
+        ('[channels.email]\nproof = "header"', "channels.email.authserv_id", "missing"),
+        ('[channels.email.smtp]\ncertificate = "a.pem"', "channels.email.smtp.key", "missing"),
+        ('[channels.email.smtp]\nkey = "a.pem"', "channels.email.smtp.certificate", "missing"),
+        ('[channels.email.relay]\nusername = "a"', "channels.email.relay.password", "missing"),
+        (
+            (
+                '[channels.email]\naddress="e@example.org"\n[channels.email.relay]\nhost = "mail.example.org"\n'
+                'username = "a"\npassword = "b"\nsecurity = "none"'
+            ),
+            "channels.email.relay.security",
+            "in the clear",
+        ),
+    ],
+)
+def test_what_keys_decide_together(read: Reader, text: str, key: str, word: str) -> None:
+    fault = read.fault(text)
+    assert fault.key == key
+    assert word in fault.problem
+
+
+WEBHOOK = '[channels.telegram]\nenabled = true\ntoken = "1:a"\nmode = "webhook"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        (WEBHOOK, {"channels.telegram.public_url", "channels.telegram.webhook_secret"}),
+        (WEBHOOK + 'webhook_secret = "s"\npublic_url = "http://a.example"', {"channels.telegram.public_url"}),
+        (
+            WEBHOOK + 'webhook_secret = "with space"\npublic_url = "https://a.example"',
+            {"channels.telegram.webhook_secret"},
+        ),
+        (
+            WEBHOOK + f'webhook_secret = "{"s" * 257}"\npublic_url = "https://a.example"',
+            {"channels.telegram.webhook_secret"},
+        ),
+        (WEBHOOK + 'webhook_secret = "s"\npublic_url = "https://a.example"\n[web]\nenabled = false', {"web.enabled"}),
+    ],
+)
+def test_webhook_mode_needs_all_its_parts(read: Reader, text: str, keys: set[str]) -> None:
+    assert {fault.key for fault in read.faults(text)} == keys
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WEBHOOK + 'webhook_secret = "s_-9"\npublic_url = "https://a.example"',
+        WEBHOOK.replace("enabled = true", "enabled = false"),
+        '[llm]\nprovider = "anthropic"\nbase_url = "http://127.0.0.1:1"',
+        '[web]\nhost = "0.0.0.0"\nallowed_hosts = ["executive.example.org", "10.0.0.1:8321", "[::1]:8321"]',
+        "[web]\nport = 0\n[channels.email.smtp]\nport = 0",
+        "[web]\nport = 2525\n[channels.email]\nenabled = false",
+        '[channels.email.relay]\nhost = "127.0.0.1"\nusername = "a"\npassword = "b"\nsecurity = "none"',
+        ANNA + 'email = ["a@example.org", "A@example.org"]\n[channels.terminal]\nperson = "anna"',
+        '[channels.terminal]\nperson = "principal"',
+    ],
+)
+def test_neighbours_that_are_right(read: Reader, text: str) -> None:
+    read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[people.bob]\nname = "Bob"', "people"),
+        ('[channels.email.relay]\nhost = "mail.example.org"', "channels.email.address"),
+        ("[channels.email]\nenabled = false\n[channels.terminal]\nenabled = false", "channels"),
+    ],
+)
+def test_what_is_odd_but_possible_is_a_warning(read: Reader, text: str, key: str) -> None:
+    assert [warning.key for warning in read(text).warnings] == [key]
+
+
+def test_a_rule_about_a_key_that_is_itself_wrong_stays_silent(read: Reader) -> None:
+    assert [f.key for f in read.faults("[channels.telegram]\nenabled = true\ntoken = 5")] == ["channels.telegram.token"]
+
+
+@pytest.mark.parametrize(
+    ("given", "in_container", "local"),
+    [
+        ({}, False, True),
+        ({"channels": {"email": {"smtp": {"host": "::1"}}}}, False, True),
+        ({"channels": {"email": {"smtp": {"host": "localhost"}}}}, False, True),
+        ({}, True, False),
+        ({"channels": {"email": {"enabled": False}}}, False, False),
+        ({"channels": {"email": {"smtp": {"host": "0.0.0.0"}}}}, False, False),
+        ({"channels": {"email": {"smtp": {"host": "::"}}}}, False, False),
+        ({"channels": {"email": {"smtp": {"host": "mail.example.org"}}}}, False, False),
+        ({"channels": {"email": {"relay": {"host": "mail.example.org"}}}}, False, False),
+        ({"channels": {"email": {"proof": "dmarc"}}}, False, False),
+        ({"channels": {"telegram": {"enabled": True, "token": "1:a"}}}, False, False),
+    ],
+)
+def test_local_mail_mode(given: dict[str, object], in_container: bool, local: bool) -> None:
+    assert local_mail_mode(Settings.model_validate(given), in_container) is local
