@@ -78,6 +78,10 @@ class Control:
         """Forget the faults that are planned and let waiting calls through."""
         await self._call("DELETE", "faults")
 
+    async def dark(self, dark: bool = True) -> None:
+        """Cut every new call before it is recorded, until `dark(False)` or `clear()`."""
+        await self._call("POST", "dark", body={"dark": dark})
+
     async def release(self, gate: str) -> None:
         await self._call("POST", f"gates/{gate}/release")
 

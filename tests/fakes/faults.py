@@ -88,9 +88,13 @@ class Gate:
 
 
 class FaultPlan:
-    """The faults ahead, per endpoint, and the gates that they name."""
+    """The faults ahead, per endpoint, and the gates that they name.
+
+    While `dark` is set, every new call is cut before it is even recorded: the platform is not there.
+    """
 
     def __init__(self) -> None:
+        self.dark = False
         self._ahead: dict[str, deque[tuple[Fault, ...]]] = {}
         self._gates: dict[str, Gate] = {}
 
@@ -108,7 +112,8 @@ class FaultPlan:
         return self._gates.setdefault(name, Gate())
 
     def clear(self) -> None:
-        """Forget all planned faults and let all waiting calls through."""
+        """Forget all planned faults, let all waiting calls through, be there again."""
+        self.dark = False
         self._ahead.clear()
         self.release_all()
 

@@ -105,6 +105,8 @@ class HttpFake:
         effect: Callable[[tuple[Fault, ...]], Awaitable[Outcome]],
     ) -> web.StreamResponse:
         """Record the call, meet its faults and let `effect` act and answer."""
+        if self.faults.dark:
+            return cut(request)
         self.requests.add(endpoint, body, raw, dict(request.headers))
         faults = self.faults.take(endpoint)
         await self.faults.hold(faults, "before")
@@ -163,6 +165,10 @@ def add_common_control(plan_of: FaultPlan, requests: Record, router: web.UrlDisp
         plan_of.clear()
         return web.json_response({})
 
+    async def dark(request: web.Request) -> web.Response:
+        plan_of.dark = bool((await json_body(request))["dark"])
+        return web.json_response({})
+
     async def release(request: web.Request) -> web.Response:
         plan_of.gate(request.match_info["gate"]).release()
         return web.json_response({})
@@ -178,6 +184,7 @@ def add_common_control(plan_of: FaultPlan, requests: Record, router: web.UrlDisp
 
     router.add_post("/_control/faults", plan)
     router.add_delete("/_control/faults", clear)
+    router.add_post("/_control/dark", dark)
     router.add_post("/_control/gates/{gate}/release", release)
     router.add_get("/_control/gates/{gate}/reached", reached)
     router.add_get("/_control/requests", record_route(requests))

@@ -209,6 +209,8 @@ class SinkSession(SMTP):
             await _for_ever()
 
     async def _handle_client(self) -> None:
+        if self._sink.faults.dark:
+            await self.hang_up()
         faults = self._sink.faults.take("CONNECT")
         await self._sink.faults.hold(faults, "before")
         if any(isinstance(fault, CutBefore) for fault in faults):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiosmtplib
 import pytest
-from anthropic import APIStatusError, AsyncAnthropic
+from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic
 from telegram import Bot
 from telegram.error import NetworkError
 
@@ -59,6 +59,10 @@ async def test_anthropic_takes_scripts_and_replies() -> None:
                 return "".join(block.text for block in message.content if block.type == "text")
 
             assert await ask() == "Answer 1 to: hi"
+            await far_end.dark()
+            with pytest.raises(APIConnectionError):
+                await ask()
+            await far_end.clear()
             await far_end.script("recite history")
             await far_end.reply_with(
                 say("first", gates={0: "go"}),
@@ -87,6 +91,10 @@ async def test_smtp_keeps_what_was_cut_off() -> None:
         await far_end.plan("MESSAGE", CutAfter())
         with pytest.raises(aiosmtplib.SMTPServerDisconnected):
             await send_mail(far_end.port, b"Subject: x\r\n\r\n\xff\r\n", "a@x.test", "b@y.test")
+        await far_end.dark()
+        with pytest.raises(aiosmtplib.SMTPException):
+            await send_mail(far_end.port, b"Subject: lost\r\n\r\n", "a@x.test", "b@y.test")
+        await far_end.dark(False)
         await send_mail(far_end.port, b"Subject: y\r\n\r\n", "a@x.test", "b@y.test")
         first, second = await far_end.mails(at_least=2)
         assert first.raw == b"Subject: x\r\n\r\n\xff\r\n"
