@@ -205,8 +205,8 @@ class Outbox:
             return self._claim_checked(tx, row.thread_key)
 
         following = await self._write(unit)
-        if following is None:
-            self._bell.ring()
+        if following is None and not isinstance(outcome, Arrived | Never):
+            self._bell.ring()  # it waits in the table now: the poll must learn until when
         return following
 
     def _apply(self, tx: Tx, row: Row, outcome: Outcome) -> None:

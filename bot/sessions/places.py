@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bot.audit.events import SYSTEM, Actor, Record, RoomChanged
 from bot.audit.recorder import Recorder
-from bot.gateway.events import Place, PlaceKind
+from bot.gateway.events import Place, PlaceKind, ReplyPath
 from bot.kernel.ids import SessionId
 from bot.people import store as people
 from bot.people.model import Person
@@ -195,3 +195,8 @@ def _known(row: Any) -> Known:
         Audience(row.audience),
         row.because,
     )
+
+
+def path_into(known: Known) -> ReplyPath:
+    """Where something is said to a whole room."""
+    return ReplyPath(thread=known.key, address="")

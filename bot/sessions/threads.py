@@ -115,3 +115,11 @@ def _session(row: Any) -> Session:
         row.audience_epoch,
         bool(row.busy),
     )
+
+
+def key_of(connection: sa.Connection, session_id: SessionId) -> str | None:
+    """The newest thread key of a session."""
+    key: str | None = connection.execute(
+        sa.select(thread.c.key).where(thread.c.session_id == session_id).order_by(thread.c.since.desc()).limit(1)
+    ).scalar()
+    return key

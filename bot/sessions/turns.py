@@ -24,22 +24,28 @@ class Turn:
     started_at: datetime
 
 
-def begin(tx: Tx, session_id: SessionId, epochs: tuple[int, int], boot: BootId, now: datetime) -> Turn:
-    """Take the lane. The caller has seen in this transaction that it is free; the unique index holds it to that."""
-    new = Turn(TurnId(new_id(now)), session_id, 1, *epochs, now)
-    tx.execute(
-        turn.insert().values(
-            id=new.id,
-            session_id=session_id,
-            state=TurnState.RUNNING.value,
-            boot=boot,
-            attempt=1,
-            history_epoch=new.history_epoch,
-            audience_epoch=new.audience_epoch,
-            started_at=now,
+def begin(tx: Tx, lanes: Sequence[tuple[SessionId, tuple[int, int]]], boot: BootId, now: datetime) -> list[Turn]:
+    """Take the lanes of these sessions (with their history and audience epochs). The caller has seen in this
+    transaction that they are free; the unique index holds it to that."""
+    begun = [Turn(TurnId(new_id(now)), session_id, 1, *epochs, now) for session_id, epochs in lanes]
+    if begun:
+        tx.execute(
+            turn.insert(),
+            [
+                {
+                    "id": new.id,
+                    "session_id": new.session,
+                    "state": TurnState.RUNNING.value,
+                    "boot": boot,
+                    "attempt": 1,
+                    "history_epoch": new.history_epoch,
+                    "audience_epoch": new.audience_epoch,
+                    "started_at": now,
+                }
+                for new in begun
+            ],
         )
-    )
-    return new
+    return begun
 
 
 def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn | None:

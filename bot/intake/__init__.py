@@ -1,0 +1,6 @@
+"""The way in: who may speak, what was seen before, which session it belongs to, one durable row each.
+
+`admit` decides (pure), `tables` and `store` hold the inbox rows and their legal moves, `service` is the `Inbox` that
+channels are handed: one transaction for everything a platform delivered together, after which the platform may be
+told that we have it. Every row ends exactly once: answered, silent, stopped, refused or parked.
+"""
