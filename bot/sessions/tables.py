@@ -121,7 +121,7 @@ message = sa.Table(
     sa.Column("ref", sa.Text),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("spans", sa.JSON, nullable=False),
-    sa.Column("attachments", sa.JSON, nullable=False),
+    sa.Column("files", sa.JSON, nullable=False),
     sa.Column("proof", sa.Text, nullable=False),
     sa.Column("history_epoch", sa.Integer, nullable=False),
     sa.Column("audience_epoch", sa.Integer, nullable=False),

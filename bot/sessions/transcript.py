@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from bot.gateway.events import Attachment, Body, Proof, Span, SpanKind
+from bot.gateway.events import Body, Proof, Span, SpanKind
 from bot.kernel.ids import BlobHash, MessageId, PersonId, SessionId, TurnId
 from bot.kernel.scope import SessionScope
 from bot.sessions.tables import message, session
@@ -17,6 +17,19 @@ from bot.sessions.turns import Turn
 from bot.storage.database import Tx
 
 DELETED = "[deleted by its writer]"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that came with a message, as the model was shown it."""
+
+    name: str
+    media_type: str
+    blob: BlobHash | None
+    text: str | None
+    """What could be read of it."""
+    note: str | None
+    """What could not, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +46,8 @@ class Said:
     body: Body
     proof: Proof
     sent_at: datetime
-    attachments: tuple[Attachment, ...] = field(default=())
+    files: tuple[File, ...] = ()
+    edited_at: datetime | None = None
 
 
 def add(tx: Tx, turn: Turn, said: Sequence[Said], now: datetime) -> None:
@@ -52,12 +66,13 @@ def add(tx: Tx, turn: Turn, said: Sequence[Said], now: datetime) -> None:
                 "ref": each.ref,
                 "text": each.body.text,
                 "spans": [[s.start, s.end, s.kind.value] for s in each.body.spans],
-                "attachments": [_attachment_row(a) for a in each.attachments],
+                "files": [asdict(file) for file in each.files],
                 "proof": each.proof.value,
                 "history_epoch": turn.history_epoch,
                 "audience_epoch": turn.audience_epoch,
                 "sent_at": each.sent_at,
                 "recorded_at": now,
+                "edited_at": each.edited_at,
             },
         )
 
@@ -104,19 +119,9 @@ def mark_deleted(tx: Tx, ref: str, at: datetime) -> bool:
     done = tx.execute(
         message.update()
         .where(message.c.ref == ref, message.c.deleted_at.is_(None))
-        .values(text=DELETED, spans=[], attachments=[], deleted_at=at)
+        .values(text=DELETED, spans=[], files=[], deleted_at=at)
     )
     return bool(done.rowcount)
-
-
-def _attachment_row(attachment: Attachment) -> dict[str, object]:
-    return {
-        "name": attachment.name,
-        "declared_type": attachment.declared_type,
-        "size": attachment.size,
-        "blob": attachment.blob,
-        "fault": attachment.fault,
-    }
 
 
 def _said(row: Any) -> Said:
@@ -130,14 +135,6 @@ def _said(row: Any) -> Said:
         Body(row.text, tuple(Span(start, end, SpanKind(kind)) for start, end, kind in row.spans)),
         Proof(row.proof),
         row.sent_at,
-        tuple(
-            Attachment(
-                a["name"],
-                a["declared_type"],
-                a["size"],
-                blob=BlobHash(a["blob"]) if a["blob"] else None,
-                fault=a["fault"],
-            )
-            for a in row.attachments
-        ),
+        tuple(File(**file) for file in row.files),
+        row.edited_at,
     )

@@ -95,6 +95,21 @@ def interrupt(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
     return bool(done.rowcount)
 
 
+def release(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
+    """Give a running turn back without having it count as an attempt: it only waited (for the model, for a start)."""
+    done = tx.execute(
+        turn.update()
+        .where(turn.c.id == turn_id, turn.c.state == TurnState.RUNNING.value, turn.c.boot == boot)
+        .values(state=TurnState.INTERRUPTED.value, attempt=turn.c.attempt - 1)
+    )
+    return bool(done.rowcount)
+
+
+def sessions_interrupted(connection: sa.Connection) -> list[SessionId]:
+    rows = connection.execute(sa.select(turn.c.session_id).where(turn.c.state == TurnState.INTERRUPTED.value))
+    return [SessionId(row.session_id) for row in rows]
+
+
 def void_older_boots(tx: Tx, boot: BootId) -> Sequence[SessionId]:
     """At start, under the data folder's lock: turns that an earlier process left running wait to be run again."""
     rows = tx.execute(
