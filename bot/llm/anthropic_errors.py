@@ -69,7 +69,9 @@ class Refusal:
 def meaning(refusal: Refusal, request: Request, model: str) -> OpenExecutiveError:
     """The port's error for `refusal` of `request`, which was sent to `model`."""
     said = " ".join(refusal.message.split())[:LENGTH]
-    kind = refusal.kind or _BY_STATUS.get(refusal.status, "")
+    kind = refusal.kind
+    if not kind or (kind == "api_error" and refusal.status < 500):  # proxies give this type to whatever they refuse
+        kind = _BY_STATUS.get(refusal.status, kind or "")
     if refusal.code in _FOR_A_PERSON:
         return CredentialsError(f"The model's provider has stopped serving this account: {said}")
     match kind:

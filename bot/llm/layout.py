@@ -7,7 +7,6 @@ what people said stands in `<message from="Ann" at="2026-11-30T21:40Z">…</mess
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from bot.llm.model import Message, Text
 
 _OPENING = re.compile(r"\s*<([A-Za-z][\w.-]*)((?:\s+[\w.-]+=\"[^\"]*\")*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w.-]+)=\"([^\"]*)\"")
+_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#x27;", "'"), ("&#39;", "'"), ("&apos;", "'"))
 _MESSAGE = "message"
 
 
@@ -58,10 +58,24 @@ def _parts(text: str) -> Iterator[Words | str]:
         inner = text[opening.end() : closing]
         at = closing + len(name) + 3
         if name == _MESSAGE:
-            given = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(opening[2])}
-            yield Words(html.unescape(inner).strip(), given.get("from") or None, _instant(given.get("at", "")))
+            given = {key: _plain(value) for key, value in _ATTRIBUTE.findall(opening[2])}
+            yield Words(_plain(inner).strip(), given.get("from") or None, _instant(given.get("at", "")))
     if rest := text[at:].strip():
-        yield html.unescape(rest) if at else rest
+        yield _plain(rest) if at else rest
+
+
+def _plain(text: str) -> str:
+    """Undo the five entities of XML; `&amp;` last, so that nothing is undone twice."""
+    for entity, char in (
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", '"'),
+        ("&#x27;", "'"),
+        ("&#39;", "'"),
+        ("&apos;", "'"),
+    ):
+        text = text.replace(entity, char)
+    return text.replace("&amp;", "&")
 
 
 def _instant(text: str) -> datetime | None:

@@ -16,10 +16,13 @@ from enum import Enum, auto
 from bot.llm import lexical, tokens
 from bot.llm.layout import Words, words
 from bot.llm.model import Event, Finished, Image, ModelHealth, Request, StopReason, Text, TextDelta, Usage
+from bot.llm.repair import NO_TEXT
 
 NAME = "offline"
 QUOTE = 300
 """Longest quotation, in characters."""
+MOST = 400
+"""Sentences of one message that are looked at: of longer ones the beginning and the end."""
 
 WHAT_I_AM = (
     "I am running in offline mode, without a language model. I note what you tell me in this conversation and answer "
@@ -32,37 +35,36 @@ NO_IMAGES = "I cannot look at images in offline mode."
 NO_WORDS = "I got a message without text. In offline mode I can only read text."
 WELCOME = "You are welcome."
 
-_GREETING = re.compile(
+_GREETING = (
     r"(hi|hello|hey|hiya|greetings|good (morning|afternoon|evening|day)|hallo|moin|servus|guten (morgen|tag|abend)"
-    r"|gr(ü|u)(ß|ss) (gott|dich))\b(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
+    r"|gr(ü|u)(ß|ss) (gott|dich))\b(?P<rest>.*)"
 )
-_HELP = re.compile(
+_HELP = (
     r"(/?help|hilfe|who are you|what are you|what can (you|i) do|what do you do|how do (you|i) (work|use).*"
-    r"|what can i ask( you)?|how can you help( me)?|wer bist du|was kannst du( tun)?)( here| now| for (me|us))?\W*",
-    re.IGNORECASE,
+    r"|what can i ask( you)?|how can you help( me)?|wer bist du|was kannst du( tun)?)( here| now| for (me|us))?\W*"
 )
-_THANKS = re.compile(r"(many )?(thanks|thank you|thx|danke|vielen dank)\b[^?]{0,40}", re.IGNORECASE)
-_QUESTION = re.compile(
+_THANKS = r"(many )?(thanks|thank you|thx|danke|vielen dank)\b[^?]{0,40}"
+_QUESTION = (
     r"(what|what's|who|who's|whom|whose|when|where|why|which|how|is|are|am|was|were|do|does|did|has|have|had|should"
-    r"|wer|was|wann|wo|warum|wieso|wie|welche[rsmn]?|ist|sind|war|hat|haben)\b",
-    re.IGNORECASE,
+    r"|wer|was|wann|wo|warum|wieso|wie|welche[rsmn]?|ist|sind|war|hat|haben)\b"
 )
-_RECALL = re.compile(
+_RECALL = (
     r"(please\s+)?(tell me|remind me( again)?|recall|repeat|say again)\s+(what|who|when|where|why|which|how|about|of)"
-    r"\b",
-    re.IGNORECASE,
+    r"\b"
 )
-_REQUEST = re.compile(
+_REQUEST = (
     r"((please|kindly|bitte|can you|could you|would you|will you|kannst du|i need you to|i want you to)\b.*"
     r"|(add|analy[sz]e|approve|arrange|ask|book|calculate|call|cancel|change|check|compare|create|delete|draft|email"
     r"|explain|find|fix|forget|forward|generate|get|give|list|look up|mail|make|move|open|order|pay|plan|post|prepare"
     r"|publish|remind|remove|reply|review|rewrite|run|schedule|search|send|set|show|suggest|summari[sz]e|tell|translate"
-    r"|update|write|schreib\w*|erstell\w*|such\w*|sende|zeig\w*)\b(?!\s+(is|are|was|were|will|has|had)\b).*)",
-    re.IGNORECASE | re.DOTALL,
+    r"|update(?!:)|write|schreib\w*|erstell\w*|such\w*|sende|zeig\w*)\b(?!\s+(is|are|was|were|will|has|had)\b).*)"
 )
-_OPENER = re.compile(r"((and|so|ok(ay)?|well|also|hi|hello|hey|please|und|also|hallo)\b[\s,:;!.–-]*)+", re.IGNORECASE)
-_MONTHS = re.findall(r"\w+", "January February March April May June July August September October November December")
+_OPENER = r"((and|so|ok(ay)?|well|also|hi|hello|hey|please|und|also|hallo)\b[\s,:;!.–-]*)+"
+_MONTHS = "January February March April May June July August September October November December"
+
+
+_SHORT = 300
+"""Characters of a sentence that are looked at, besides its last one."""
 
 
 class Act(Enum):
@@ -126,7 +128,7 @@ def answer(request: Request) -> str:
 
 def _reply(said: Words, told: list[_Told]) -> str:
     sentences = _own_sentences(said.text)
-    if not sentences:
+    if not sentences or said.text == NO_TEXT:
         return NO_WORDS
     acts = [(sentence, classify(sentence)) for sentence in sentences]
     if len(acts) > 1 and acts[0][1] is Act.GREETING:
@@ -154,23 +156,34 @@ def _reply(said: Words, told: list[_Told]) -> str:
     return "\n".join(dict.fromkeys(parts))
 
 
+def _starts(pattern: str, text: str) -> re.Match[str] | None:
+    """Patterns are compiled when first needed: the start of the daemon does not pay for them."""
+    return re.match(pattern, text, re.IGNORECASE | re.DOTALL)
+
+
+def _whole(pattern: str, text: str) -> re.Match[str] | None:
+    return re.fullmatch(pattern, text, re.IGNORECASE | re.DOTALL)
+
+
 def classify(sentence: str) -> Act:
     """What a person does with `sentence`."""
     text = sentence.strip()
-    if _HELP.fullmatch(text):
+    if len(text) > _SHORT:
+        text = f"{text[:_SHORT]}{text[-1]}"
+    if _whole(_HELP, text):
         return Act.HELP
-    if (greeting := _GREETING.match(text)) and "?" not in text and len(greeting["rest"].split()) <= 3:
+    if (greeting := _starts(_GREETING, text)) and "?" not in text and len(greeting["rest"].split()) <= 3:
         return Act.GREETING
-    if _THANKS.fullmatch(text):
+    if _whole(_THANKS, text):
         return Act.THANKS
-    bare = text[opener.end() :] if (opener := _OPENER.match(text)) else text
-    if _HELP.fullmatch(bare):
+    bare = text[opener.end() :] if (opener := _starts(_OPENER, text)) else text
+    if _whole(_HELP, bare):
         return Act.HELP
-    if _RECALL.match(bare) or (text.rstrip("\"'”’)] ").endswith("?") and not _REQUEST.match(bare)):
+    if _starts(_RECALL, bare) or (text.rstrip("\"'”’)] ").endswith("?") and not _starts(_REQUEST, bare)):
         return Act.QUESTION
-    if _REQUEST.match(bare) or re.match(r"please\b", text, re.IGNORECASE):
+    if _starts(_REQUEST, bare) or _starts(r"please\b", text):
         return Act.REQUEST
-    if _QUESTION.match(bare) and not text.endswith((".", "!")):
+    if _starts(_QUESTION, bare) and not text.endswith((".", "!")):
         return Act.QUESTION
     return Act.STATEMENT
 
@@ -178,12 +191,13 @@ def classify(sentence: str) -> Act:
 def _own_sentences(text: str) -> tuple[str, ...]:
     """Sentences outside quoted lines (`>` as in mail)."""
     own = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(">"))
-    return lexical.sentences(own)
+    found = lexical.sentences(own)
+    return found if len(found) <= MOST else found[: MOST // 2] + found[-MOST // 2 :]
 
 
 def _tellings(said: Words) -> Iterator[_Told]:
     for sentence in _own_sentences(said.text):
-        if classify(sentence) is Act.STATEMENT:
+        if sentence != NO_TEXT and classify(sentence) is Act.STATEMENT:
             yield _Told(sentence, said)
 
 
@@ -201,7 +215,7 @@ def _recall(question: str, told: list[_Told], asker: Words) -> str:
 
 
 def _date(at: datetime) -> str:
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year} at {at:%H:%M} UTC"
+    return f"{at.day} {_MONTHS.split()[at.month - 1]} {at.year} at {at:%H:%M} UTC"
 
 
 def _quoted(text: str) -> str:

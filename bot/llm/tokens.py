@@ -6,7 +6,6 @@ Four characters to a token is the provider's own rule of thumb for English; an i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from bot.llm.model import Block, Image, Message, Request, Text, Thinking, ToolResult, ToolUse
@@ -27,7 +26,7 @@ def of_block(block: Block) -> int:
         case Image():
             return IMAGE
         case ToolUse():
-            return of_text(block.name) + of_text(json.dumps(dict(block.input), default=str))
+            return of_text(block.name) + of_text(str(dict(block.input)))
         case Thinking():
             return of_text(block.text or block.signature)
 
@@ -37,5 +36,5 @@ def of_messages(messages: Iterable[Message]) -> int:
 
 
 def of_request(request: Request) -> int:
-    tools = sum(of_text(tool.name + tool.description + json.dumps(dict(tool.input_schema))) for tool in request.tools)
+    tools = sum(of_text(tool.name + tool.description + str(dict(tool.input_schema))) for tool in request.tools)
     return tools + sum(of_text(block.text) for block in request.system) + of_messages(request.messages)
