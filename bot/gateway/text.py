@@ -17,6 +17,10 @@ _MAX_NESTING = 40
 """Deeper blocks than this are read as plain text (the parser would drop them)."""
 
 
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+"""NUL and lone surrogates: no platform takes them, UTF-8 has no form for the latter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     text: str
@@ -121,7 +125,7 @@ class Document:
 
 def parse(source: str) -> Document:
     """Read Markdown. Never fails; what has no meaning is text, and only blank source gives an empty document."""
-    source = source.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    source = _UNWRITABLE.sub("\ufffd", source.replace("\r\n", "\n").replace("\r", "\n"))
     tokens = _parser().parse(source)
     if any(token.level >= _MAX_NESTING - 1 for token in tokens):
         return literal(source)

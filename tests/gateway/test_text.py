@@ -39,6 +39,11 @@ def test_case_15_and_16_punctuation_is_text(source: str) -> None:
     assert only(source) == Paragraph((Text(source),))
 
 
+@pytest.mark.case(2)
+def test_case_02_what_cannot_be_encoded_is_replaced() -> None:
+    assert shown(parse("a\ud83d b\0 `\udfff`")) == "a\ufffd b\ufffd \ufffd"
+
+
 def test_html_is_text() -> None:
     assert plain(parse("<b>x</b> <!-- y -->")) == "<b>x</b> <!-- y -->"
     assert plain(parse("<div>\nx\n</div>")) == "<div>\nx\n</div>"
