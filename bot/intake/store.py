@@ -135,6 +135,11 @@ def end(tx: Tx, row: InboxId, state: InState, now: datetime, reason: str | None 
     return bool(done.rowcount)
 
 
+def by_ids(connection: sa.Connection, ids: Collection[InboxId]) -> list[Row]:
+    rows = connection.execute(sa.select(inbox).where(inbox.c.id.in_(sorted(ids))).order_by(inbox.c.seq))
+    return [_row(row) for row in rows]
+
+
 def outside_lanes(connection: sa.Connection) -> list[Row]:
     """Immediate rows that an earlier process left unanswered."""
     rows = connection.execute(

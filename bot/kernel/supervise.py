@@ -82,6 +82,11 @@ class Supervisor:
             log.error("job %s failed", task.get_name(), exc_info=error)
 
 
+def start(name: str, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """A task whose starter holds it and awaits its end by `cancel`, within one block."""
+    return asyncio.create_task(work, name=name)  # noqa: TID251
+
+
 async def cancel(task: asyncio.Task[Any]) -> None:
     """Cancel and wait for the end; what the task raised was already logged by its done callback."""
     task.cancel()

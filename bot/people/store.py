@@ -31,6 +31,12 @@ def get(connection: sa.Connection, person_id: PersonId) -> Person | None:
     return found[0] if found else None
 
 
+def by_ids(connection: sa.Connection, ids: Sequence[PersonId]) -> dict[PersonId, Person]:
+    """People without their handles, by id."""
+    rows = connection.execute(sa.select(person).where(person.c.id.in_(sorted(set(ids)))))
+    return {PersonId(row.id): _person(row, ()) for row in rows}
+
+
 def everyone(connection: sa.Connection) -> list[Person]:
     """All people with their handles, in order of their ids."""
     return _load(connection, sa.true())

@@ -9,7 +9,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.kernel.ids import BootId, SessionId, TurnId, new_id
-from bot.sessions.tables import TurnState, session, turn
+from bot.sessions.tables import TurnState, session
+from bot.sessions.tables import turn as turn_table
 from bot.storage.database import Tx
 
 
@@ -30,7 +31,7 @@ def begin(tx: Tx, lanes: Sequence[tuple[SessionId, tuple[int, int]]], boot: Boot
     begun = [Turn(TurnId(new_id(now)), session_id, 1, *epochs, now) for session_id, epochs in lanes]
     if begun:
         tx.execute(
-            turn.insert(),
+            turn_table.insert(),
             [
                 {
                     "id": new.id,
@@ -51,17 +52,17 @@ def begin(tx: Tx, lanes: Sequence[tuple[SessionId, tuple[int, int]]], boot: Boot
 def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn | None:
     """Take up the session's interrupted turn, counting the attempt. None if it has none."""
     row = tx.execute(
-        turn.update()
-        .where(turn.c.session_id == session_id, turn.c.state == TurnState.INTERRUPTED.value)
+        turn_table.update()
+        .where(turn_table.c.session_id == session_id, turn_table.c.state == TurnState.INTERRUPTED.value)
         .values(
             state=TurnState.RUNNING.value,
             boot=boot,
-            attempt=turn.c.attempt + 1,
+            attempt=turn_table.c.attempt + 1,
             started_at=now,
             history_epoch=sa.select(session.c.history_epoch).where(session.c.id == session_id).scalar_subquery(),
             audience_epoch=sa.select(session.c.audience_epoch).where(session.c.id == session_id).scalar_subquery(),
         )
-        .returning(turn)
+        .returning(turn_table)
     ).first()
     if row is None:
         return None
@@ -70,11 +71,18 @@ def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn |
     )
 
 
-def finish(tx: Tx, turn_id: TurnId, boot: BootId, outcome: str, model: str | None, now: datetime) -> bool:
-    """End a running turn of this boot. False if it is not (any more): then nothing of its result may be stored."""
+def finish(tx: Tx, turn: Turn, boot: BootId, outcome: str, model: str | None, now: datetime) -> bool:
+    """End a running turn of this boot. False if it is not that any more, or if the audience of its session has been
+    widened since it began: then nothing of its result may be stored or said."""
     done = tx.execute(
-        turn.update()
-        .where(turn.c.id == turn_id, turn.c.state == TurnState.RUNNING.value, turn.c.boot == boot)
+        turn_table.update()
+        .where(
+            turn_table.c.id == turn.id,
+            turn_table.c.state == TurnState.RUNNING.value,
+            turn_table.c.boot == boot,
+            turn_table.c.audience_epoch
+            == sa.select(session.c.audience_epoch).where(session.c.id == turn.session).scalar_subquery(),
+        )
         .values(state=TurnState.FINISHED.value, outcome=outcome, model=model, finished_at=now)
     )
     return bool(done.rowcount)
@@ -82,14 +90,16 @@ def finish(tx: Tx, turn_id: TurnId, boot: BootId, outcome: str, model: str | Non
 
 def park(tx: Tx, turn_id: TurnId, now: datetime) -> None:
     """Give the turn up; its rows are parked with it."""
-    tx.execute(turn.update().where(turn.c.id == turn_id).values(state=TurnState.PARKED.value, finished_at=now))
+    tx.execute(
+        turn_table.update().where(turn_table.c.id == turn_id).values(state=TurnState.PARKED.value, finished_at=now)
+    )
 
 
 def interrupt(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
     """Give a running turn back to be run again (an attempt failed by a bug)."""
     done = tx.execute(
-        turn.update()
-        .where(turn.c.id == turn_id, turn.c.state == TurnState.RUNNING.value, turn.c.boot == boot)
+        turn_table.update()
+        .where(turn_table.c.id == turn_id, turn_table.c.state == TurnState.RUNNING.value, turn_table.c.boot == boot)
         .values(state=TurnState.INTERRUPTED.value)
     )
     return bool(done.rowcount)
@@ -98,25 +108,27 @@ def interrupt(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
 def release(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
     """Give a running turn back without having it count as an attempt: it only waited (for the model, for a start)."""
     done = tx.execute(
-        turn.update()
-        .where(turn.c.id == turn_id, turn.c.state == TurnState.RUNNING.value, turn.c.boot == boot)
-        .values(state=TurnState.INTERRUPTED.value, attempt=turn.c.attempt - 1)
+        turn_table.update()
+        .where(turn_table.c.id == turn_id, turn_table.c.state == TurnState.RUNNING.value, turn_table.c.boot == boot)
+        .values(state=TurnState.INTERRUPTED.value, attempt=turn_table.c.attempt - 1)
     )
     return bool(done.rowcount)
 
 
 def sessions_interrupted(connection: sa.Connection) -> list[SessionId]:
-    rows = connection.execute(sa.select(turn.c.session_id).where(turn.c.state == TurnState.INTERRUPTED.value))
+    rows = connection.execute(
+        sa.select(turn_table.c.session_id).where(turn_table.c.state == TurnState.INTERRUPTED.value)
+    )
     return [SessionId(row.session_id) for row in rows]
 
 
 def void_older_boots(tx: Tx, boot: BootId) -> Sequence[SessionId]:
     """At start, under the data folder's lock: turns that an earlier process left running wait to be run again."""
     rows = tx.execute(
-        turn.update()
-        .where(turn.c.state == TurnState.RUNNING.value, turn.c.boot != boot)
+        turn_table.update()
+        .where(turn_table.c.state == TurnState.RUNNING.value, turn_table.c.boot != boot)
         .values(state=TurnState.INTERRUPTED.value)
-        .returning(turn.c.session_id)
+        .returning(turn_table.c.session_id)
     )
     return [SessionId(row.session_id) for row in rows]
 

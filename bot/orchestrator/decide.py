@@ -1,0 +1,44 @@
+"""What becomes of a model's answer: pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.llm.model import Finished, StopReason, Text
+
+SILENCE = "[silence]"
+"""What the model writes, alone, when nothing should be said."""
+
+CUT = "\n\n*(cut here: the answer reached its permitted length; ask me to go on)*"
+REFUSED = "I will not answer that one. If I misunderstood, put it differently."
+EMPTY = "I have no answer to this: nothing came back from the model. Please ask again."
+ODD = "\n\n*(the model ended this answer in an unexpected way: {detail})*"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    pass
+
+
+Decision = Answer | Silent
+
+
+def decide(finished: Finished) -> Decision:
+    """Every way in which an answer may end has its outcome; half an answer says that it is one."""
+    text = "".join(block.text for block in finished.content if isinstance(block, Text)).strip()
+    if text == SILENCE:
+        return Silent()
+    match finished.stop:
+        case StopReason.REFUSAL:
+            return Answer(f"{text}\n\n{REFUSED}" if text else REFUSED)
+        case StopReason.MAX_TOKENS:
+            return Answer(text + CUT if text else EMPTY)
+        case StopReason.UNKNOWN | StopReason.PAUSE_TURN | StopReason.TOOL_USE | StopReason.CONTEXT_EXCEEDED:
+            return Answer(text + ODD.format(detail=finished.detail or finished.stop.value) if text else EMPTY)
+        case StopReason.END_TURN | StopReason.STOP_SEQUENCE:
+            return Answer(text) if text else Answer(EMPTY)

@@ -1,0 +1,93 @@
+"""What must not wait for a lane: `/stop`, `/status`, presses and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+
+from bot.gateway.channel import Channel
+from bot.gateway.events import ButtonPressed, CommandInvoked, FormSubmitted
+from bot.gateway.operations import Reply
+from bot.intake import store as inbox
+from bot.intake.tables import InState
+from bot.kernel.clock import Clock
+from bot.kernel.errors import OpenExecutiveError, TransientError
+from bot.kernel.supervise import Bug, Supervisor, attempt, to_the_end
+from bot.orchestrator.lanes import Lanes
+from bot.outbox.service import Outbox, Queued
+from bot.outbox.store import Origin
+from bot.sessions import turns
+from bot.storage.database import Database, Tx
+
+RETRY = timedelta(seconds=2)
+NO_LONGER = "This button is no longer in use."
+
+
+class Immediate:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        supervisor: Supervisor,
+        lanes: Lanes,
+        channels: Mapping[str, Channel],
+        status: Callable[[], Awaitable[str]],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._supervisor = supervisor
+        self._lanes = lanes
+        self._channels = channels
+        self._status = status
+
+    def take(self, row: inbox.Row) -> None:
+        self._supervisor.job(f"immediate:{row.id}", self._until_done(row))
+
+    async def _until_done(self, row: inbox.Row) -> None:
+        """The row stays in the inbox until its answer is written, so that a restart finds it."""
+        while True:
+            try:
+                result = await attempt(self._handle(row), f"immediate {row.id}")
+            except TransientError:
+                await self._clock.sleep(RETRY)
+                continue
+            if isinstance(result, Bug):
+                await self._end(row, InState.PARKED, f"internal error ({result})", None)
+            return
+
+    async def _handle(self, row: inbox.Row) -> None:
+        match row.event:
+            case CommandInvoked(name="stop"):
+                running = row.session is not None and self._lanes.stop(row.session)
+                await self._end(row, InState.ANSWERED, None, "Stopped." if running else "Nothing is running here.")
+            case CommandInvoked(name="status"):
+                await self._end(row, InState.ANSWERED, None, await self._status())
+            case ButtonPressed(response=response) | FormSubmitted(response=response):
+                await self._end(row, InState.REFUSED, "no such button", None)
+                await self._respond(row.channel, response, NO_LONGER)
+            case _:
+                await self._end(row, InState.REFUSED, "nothing answers this", None)
+
+    async def _respond(self, channel: str, response: str | None, text: str) -> None:
+        """Best effort: the platform forgets such a handle within seconds anyway."""
+        if response is None:
+            return
+        try:
+            await attempt(self._channels[channel].respond(response, text), "respond")
+        except OpenExecutiveError:
+            return
+
+    async def _end(self, row: inbox.Row, state: InState, reason: str | None, text: str | None) -> None:
+        def unit(tx: Tx) -> tuple[Queued, ...]:
+            if not inbox.end(tx, row.id, state, self._clock.now(), reason):
+                return ()
+            if text is None or not isinstance(row.event, CommandInvoked):
+                return ()
+            epoch = turns.current_epochs(tx.connection, row.session)[1] if row.session else None
+            origin = Origin(row.session, None, epoch)
+            return (self._outbox.queue(tx, row.channel, Reply(row.event.reply_path, text), origin),)
+
+        queued = await to_the_end(self._database.write(unit), "immediate")
+        self._outbox.sending(queued)

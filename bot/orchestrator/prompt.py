@@ -1,0 +1,180 @@
+"""From what was said to a request: pure.
+
+Layout: [persona and rules, kept an hour] [company, kept five minutes] [history, byte-stable, cache mark on its last
+message] [the turn's own message: context first, then what people wrote]. Nothing that changes from turn to turn stands
+before the history's end; the context is not stored, so that a turn reads the same ever after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from bot.gateway.events import Body, SpanKind
+from bot.kernel.ids import MessageId, TurnId
+from bot.llm import tokens
+from bot.llm.model import Block, CacheMark, Image, Message, Request, Text
+from bot.sessions.audience import Audience
+from bot.sessions.transcript import File, Said
+
+FILE_SHARE = 40_000
+"""Most characters of one file that enter a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is the same for every turn of the daemon."""
+
+    model: str
+    persona: str
+    company: str
+    max_tokens: int
+    history_tokens: int
+    deadline: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is true at this moment only."""
+
+    now: datetime
+    time_zone: str
+    """The asker's."""
+    audience: Audience
+    place: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    request: Request
+    history_start: TurnId | None
+    """First turn of the history that was taken in, if older ones were left out just now."""
+
+
+def build(
+    frame: Frame,
+    context: Context,
+    history: Sequence[Said],
+    current: Sequence[Said],
+    pictures: Mapping[MessageId, Sequence[Image]],
+) -> Built:
+    """The request of a turn. `current` are the messages to answer, in order."""
+    system = (Text(frame.persona, CacheMark.LONG), Text(frame.company, CacheMark.SHORT))
+    kept, start = _within(history, frame.history_tokens)
+    past = [_message(said) for said in kept]
+    if past:
+        past[-1] = _marked(past[-1])
+    blocks: list[Block] = [Text(_context(context))]
+    for said in current:
+        blocks.append(Text(_words(said)))
+        blocks.extend(pictures.get(said.id, ()))
+    messages = (*past, Message("user", tuple(blocks)))
+    request = Request(frame.model, system, messages, max_tokens=frame.max_tokens, deadline=frame.deadline)
+    return Built(request, start)
+
+
+def halved(history: Sequence[Said]) -> tuple[list[Said], TurnId | None]:
+    """The newer half of the turns, and the first of them; for when the model says that all is too long."""
+    turns = list(dict.fromkeys(said.turn for said in history))
+    if len(turns) <= 1:
+        return [], None
+    first = turns[len(turns) // 2]
+    return [said for said in history if said.turn >= first], first
+
+
+def company_block(name: str) -> str:
+    return f"# The company\n\nName: {name}\n"
+
+
+def _within(history: Sequence[Said], budget: int) -> tuple[list[Said], TurnId | None]:
+    """The whole history, or, once it is over budget, its newest turns that fill half of it.
+
+    Half, and then unchanged for many turns: a window that moved with every turn would change the prompt's beginning
+    every time, and nothing of it could be kept by the provider.
+    """
+    if sum(_size(said) for said in history) <= budget:
+        return list(history), None
+    kept: list[Said] = []
+    size = 0
+    for said in reversed(history):
+        size += _size(said)
+        if size > budget // 2 and kept and said.turn != kept[-1].turn:
+            break
+        kept.append(said)
+    kept.reverse()
+    return kept, kept[0].turn if kept else None
+
+
+def _size(said: Said) -> int:
+    return tokens.of_text(_words(said) if said.role == "user" else said.body.text)
+
+
+def _message(said: Said) -> Message:
+    text = _words(said) if said.role == "user" else said.body.text
+    return Message(said.role, (Text(text),))
+
+
+def _marked(message: Message) -> Message:
+    last = message.content[-1]
+    if not isinstance(last, Text):
+        return message
+    return replace(message, content=(*message.content[:-1], replace(last, cache=CacheMark.SHORT)))
+
+
+def _context(context: Context) -> str:
+    local = context.now.astimezone(ZoneInfo(context.time_zone))
+    who = {
+        Audience.PERSON: "only the person who writes reads this",
+        Audience.ROOM: "people of the company read this",
+        Audience.COMPANY: "everyone in the company may read this",
+        Audience.EXTERNAL: "people from outside may read this",
+    }[context.audience]
+    return (
+        "<context>\n"
+        f"now: {local:%A %Y-%m-%d %H:%M} ({context.time_zone})\n"
+        f"place: {_escape(context.place)} on {context.channel}; {who}\n"
+        "</context>"
+    )
+
+
+def _words(said: Said) -> str:
+    """A message as the model sees it, now and ever after."""
+    inner = "".join(_span(said.body))
+    files = "".join(_file(file) for file in said.files)
+    at = f"{said.sent_at:%Y-%m-%dT%H:%MZ}"
+    return f'<message from="{_attribute(said.speaker)}" at="{at}">{inner}{files}</message>'
+
+
+def _span(body: Body) -> Sequence[str]:
+    """The sender's own words as they are; others' words in tags that say so."""
+    if not body.spans:
+        return [_escape(body.text)]
+    parts: list[str] = []
+    for span in body.spans:
+        text = body.text[span.start : span.end]
+        if span.kind is SpanKind.OWN:
+            parts.append(_escape(text))
+        elif span.kind is not SpanKind.SIGNATURE and text.strip():
+            parts.append(f"\n<{span.kind.value}>{_escape(text.strip())}</{span.kind.value}>\n")
+    return parts
+
+
+def _file(file: File) -> str:
+    text = file.text or ""
+    if len(text) > FILE_SHARE:
+        text = f"{text[:FILE_SHARE]}\n[… cut: {len(file.text or '')} characters in all]"
+    note = f' note="{_attribute(file.note)}"' if file.note else ""
+    head = f'<file name="{_attribute(file.name)}" type="{_attribute(file.media_type)}"{note}'
+    return f"\n{head}>{_escape(text)}</file>" if text else f"\n{head}/>"
+
+
+def _escape(text: str) -> str:
+    """So that no text can close its own element, or open one of ours."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _attribute(text: str) -> str:
+    return _escape(" ".join(text.split())).replace('"', "&quot;")
