@@ -82,6 +82,8 @@ class Health:
     reason: str | None = None
     """Why not, and what to do; None while receiving."""
     since: datetime | None = None
+    where: str | None = None
+    """Where it receives, for whoever starts the daemon (`127.0.0.1:2525`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,10 @@ class ChannelContext:
     data_dir: Path
     ready: Callable[[], None]
     version: str
+    local_person: str
+    """Id of the person who speaks at this machine's own terminal."""
+    local_trust: bool
+    """Whether this machine's own programs are taken at their word about who writes (mail's local mode)."""
 
 
 class Channel(Protocol):

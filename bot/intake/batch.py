@@ -467,7 +467,10 @@ class Batch:
             self._now,
         )
         for turn in begun:
-            self._begun.append((turn, self._claim_prefix(turn, fresh[turn.session])))
+            claimed = self._claim_prefix(turn, fresh[turn.session])
+            self._begun.append((turn, claimed))
+            started = audited.TurnStarted(tuple(row.id for row in claimed), 1)
+            self._recorder.record(self._tx, Record(started, audited.SYSTEM, turn.session, turn.id))
             self._set_busy(turn.session)
         self._waiting |= dict.fromkeys(s for s in fresh if s not in ready)
 
