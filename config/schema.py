@@ -49,6 +49,14 @@ class Person(Section):
         (), description="numeric Telegram user ids (not user names: names change hands)"
     )
 
+    def handles(self, key: str) -> dict[str, tuple[str, ...]]:
+        """The person's addresses by channel; on this machine's terminal everyone is called by their id."""
+        return {
+            "email": self.email,
+            "telegram": tuple(str(number) for number in self.telegram),
+            "terminal": (key,),
+        }
+
 
 class Company(Section):
     """The company that the executive works for."""

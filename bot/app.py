@@ -1,0 +1,407 @@
+"""The composition root: settings become a running daemon, and a signal becomes a clean stop.
+
+Everything is made here and handed down by argument; nothing is looked up from here. Channels are found by name, so
+that the library of one that is switched off is never imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib import import_module
+from importlib.metadata import version as installed_version
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import BaseModel, SecretStr
+
+from bot.audit.chain import load_key
+from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
+from bot.audit.recorder import Recorder
+from bot.control import ops
+from bot.control.server import Server as ControlServer
+from bot.files.blobs import BlobFolder
+from bot.files.extract import Extractor
+from bot.files.images import Shrinker
+from bot.files.sandbox import Sandbox
+from bot.files.service import Files
+from bot.gateway.channel import Channel, ChannelContext, HttpRoute, LocalHandler
+from bot.intake import store as inbox_store
+from bot.intake.batch import Rules
+from bot.intake.service import Intake
+from bot.kernel import logs
+from bot.kernel.clock import Clock, SystemClock
+from bot.kernel.ids import BootId, PersonId, new_id
+from bot.kernel.notify import notify, watchdog_interval
+from bot.kernel.retry import Backoff
+from bot.kernel.supervise import Supervisor
+from bot.llm import service as llm
+from bot.llm.model import Model
+from bot.orchestrator import prompt
+from bot.orchestrator.immediate import Immediate
+from bot.orchestrator.lanes import Lanes
+from bot.orchestrator.service import Orchestrator
+from bot.orchestrator.turn import Parts, TurnSteps
+from bot.outbox import store as outbox_store
+from bot.outbox.service import Outbox
+from bot.people import store as people
+from bot.people.model import Handle, Origin, Person, Role, reconcile
+from bot.sessions import turns
+from bot.storage import lock
+from bot.storage.database import Database, Tx
+from config.loader import Loaded
+from config.persona import persona
+from config.rules import local_mail_mode
+from config.schema import Settings
+
+log = logging.getLogger(__name__)
+
+UPKEEP = timedelta(minutes=10)
+VERSION = installed_version("openexecutive")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The open store with its audit: what the daemon and the offline commands both need."""
+
+    database: Database
+    recorder: Recorder
+    clock: Clock
+
+
+@asynccontextmanager
+async def open_store(settings: Settings, redactor: logs.Redactor, clock: Clock) -> AsyncIterator[Store]:
+    """Open the data folder's store. The caller holds the folder's lock."""
+    key = await asyncio.to_thread(load_key, settings.data_dir / "keys" / "audit.key")
+    async with Database.open(settings.data_dir / "openexecutive.db") as database:
+        yield Store(database, await Recorder.open(database, clock, key, redactor), clock)
+
+
+async def run(loaded: Loaded, *, accept: bool) -> int:
+    """Run the daemon until SIGTERM or SIGINT. Returns the exit code.
+
+    Raises `PermanentError` for what a person must mend before it can start (folder in use, newer store, roster).
+    """
+    settings = loaded.settings
+    redactor = logs.Redactor(secrets(settings))
+    logs.configure(settings.log_level, redactor)
+    with lock.hold(settings.data_dir):
+        async with AsyncExitStack() as stack:
+            store = await stack.enter_async_context(open_store(settings, redactor, SystemClock()))
+            await adopt_roster(store, settings, accept=accept)
+            daemon = await Daemon.build(store, settings)
+            return await daemon.live()
+
+
+async def adopt_roster(store: Store, settings: Settings, *, accept: bool) -> None:
+    """Make the stored roster follow the settings. Raises `RosterError` if that must not happen unasked."""
+    wanted = roster(settings)
+
+    def unit(tx: Tx) -> None:
+        changes = reconcile(people.everyone(tx.connection), wanted, accept=accept)
+        people.apply(tx, store.recorder, changes, store.clock.now())
+
+    await store.database.write(unit)
+
+
+def roster(settings: Settings) -> dict[PersonId, Person]:
+    """The people that settings name, as the people room knows them."""
+    return {
+        PersonId(key): Person(
+            PersonId(key),
+            entry.name,
+            Role(entry.role),
+            entry.departments,
+            entry.time_zone,
+            entry.quiet_hours,
+            Origin.SETTINGS,
+            active=True,
+            handles=frozenset(
+                Handle(channel, address, Origin.SETTINGS)
+                for channel, addresses in entry.handles(key).items()
+                for address in addresses
+            ),
+        )
+        for key, entry in settings.roster.items()
+    }
+
+
+@dataclass(slots=True)
+class Daemon:
+    """All rooms, wired. `live` runs them."""
+
+    store: Store
+    settings: Settings
+    boot: BootId
+    channels: dict[str, Channel]
+    model: Model
+    outbox: Outbox
+    lanes: Lanes
+    orchestrator: Orchestrator
+    intake: Intake
+    receivers: Supervisor
+    doors: Supervisor
+    work: Supervisor
+    started: float
+    refused: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    async def build(cls, store: Store, settings: Settings) -> Daemon:
+        boot = BootId(new_id(store.clock.now()))
+        receivers, doors, work = Supervisor(), Supervisor(), Supervisor()
+        files = Files(BlobFolder(settings.data_dir / "blobs"), Extractor(Sandbox()), Shrinker(Sandbox()))
+        channels: dict[str, Channel] = {}
+        outbox = Outbox(store.database, store.recorder, store.clock, work, channels, boot, may_still_be_sent, Backoff())
+        principal = await store.database.read(people.principals)
+        for name, section in enabled_channels(settings):
+            context = ChannelContext(
+                store.clock,
+                receivers,
+                files,
+                settings.data_dir,
+                _ready(work, outbox, name),
+                VERSION,
+                settings.channels.terminal.person or (principal[0].id if principal else ""),
+                local_mail_mode(settings, in_container=os.environ.get("OPENEXECUTIVE_IN_CONTAINER") == "1"),
+            )
+            channels[name] = import_module(f"channels.{name}").build(section, context)
+        model = llm.build(
+            provider=settings.llm.provider,
+            api_key=settings.llm.api_key.get_secret_value() if settings.llm.api_key else None,
+            base_url=settings.llm.base_url,
+            fallback={settings.llm.models.orchestrator: settings.llm.models.orchestrator_fallback},
+            clock=store.clock,
+        )
+        frame = prompt.Frame(
+            settings.llm.models.orchestrator,
+            persona(),
+            prompt.company_block(settings.company.name),
+            settings.llm.max_tokens,
+            settings.llm.history_tokens,
+            settings.llm.timeout,
+        )
+        parts = Parts(
+            store.database, store.recorder, store.clock, outbox, files, model, frame, channels, boot,
+            settings.company.time_zone,
+        )  # fmt: skip
+        lanes = Lanes(
+            TurnSteps(parts),
+            store.clock,
+            work,
+            Backoff(),
+            at_once=settings.limits.turns,
+            per_person=settings.limits.turns_per_person,
+            max_attempts=settings.intake.max_attempts,
+        )
+        daemon: Daemon
+
+        async def status_text() -> str:
+            return describe(await daemon.status())
+
+        immediate = Immediate(store.database, store.clock, outbox, work, lanes, channels, status_text)
+        orchestrator = Orchestrator(store.database, lanes, immediate, boot)
+        rules = Rules(
+            settings.intake.stale_after,
+            settings.intake.album_wait,
+            settings.intake.max_text,
+            settings.access.pairing_requests,
+        )
+        intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
+        daemon = cls(
+            store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
+            store.clock.monotonic(),
+        )  # fmt: skip
+        return daemon
+
+    async def live(self) -> int:
+        await self._recover()
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopping.set)
+        await self._open_doors()
+        self.work.service("outbox", self.outbox.run())
+        await self.orchestrator.start()
+        for name, channel in self.channels.items():
+            self.receivers.service(f"channel:{name}", channel.run(self.intake.port(name)))
+        self.work.service("upkeep", self._upkeep())
+        self.work.service("watchdog", self._watchdog())
+        notify(os.environ, "READY=1")
+        log.info("started, version %s, boot %s, audit head %s", VERSION, self.boot, self.store.recorder.head)
+        failure = await self._until(stopping)
+        drained = await self._stop()
+        return 0 if failure is None and drained else 1 if failure is not None else 0
+
+    async def status(self) -> dict[str, Any]:
+        """What the daemon tells about itself. No message's text, no secret."""
+        now = self.store.clock.now()
+        model = self.model.health()
+        outbox_counts = await self.store.database.read(outbox_store.counts)
+        inbox_counts = await self.store.database.read(lambda c: inbox_store.counts(c, now - timedelta(days=1)))
+        channels = {}
+        for name, channel in self.channels.items():
+            health = channel.health()
+            channels[name] = {"receiving": health.receiving, "reason": health.reason, "where": health.where}
+        healthy = model.ok and all(entry["receiving"] for entry in channels.values())
+        return {
+            "status": "ok" if healthy else "degraded",
+            "version": VERSION,
+            "boot": self.boot,
+            "uptime_seconds": round(self.store.clock.monotonic() - self.started),
+            "store": {"ok": True, "audit_rows": self.store.recorder.head.id},
+            "model": {"provider": self.model.provider, "ok": model.ok, "reason": model.reason},
+            "channels": channels,
+            "inbox_last_day": inbox_counts,
+            "outbox": outbox_counts,
+            "lanes": self.lanes.active,
+        }
+
+    # --- start and stop --------------------------------------------------------------------------------------------
+
+    async def _recover(self) -> None:
+        """What an earlier process left: its turns wait to be run again, its sends are in doubt."""
+        digest = hashlib.sha256(self.settings.model_dump_json().encode()).hexdigest()[:16]
+
+        def unit(tx: Tx) -> None:
+            voided, doubtful = self.orchestrator.recover(tx), self.outbox.recover(tx)
+            self.store.recorder.record(tx, Record(DaemonStarted(self.boot, VERSION, voided, doubtful)))
+            self.store.recorder.record(tx, Record(SettingChanged((), digest)))
+
+        await self.store.database.write(unit)
+
+    async def _open_doors(self) -> None:
+        handlers: dict[str, LocalHandler] = dict(
+            ops.handlers(
+                self.store.database, self.store.recorder, self.store.clock, self.status, self.intake.forget_rooms
+            )
+        )
+        routes: list[HttpRoute] = []
+        for channel in self.channels.values():
+            handlers |= channel.local()
+            routes += channel.routes()
+        control = ControlServer(self.settings.data_dir / "control.sock", handlers, self._refuse("socket"))
+        self.doors.service("control", control.run())
+        if self.settings.web.enabled:
+            web = import_module("bot.web.server").Server(
+                host=self.settings.web.host,
+                port=self.settings.web.port,
+                allowed_hosts=self.settings.web.allowed_hosts,
+                status=self.status,
+                routes=routes,
+                on_refused=self._refuse("web"),
+            )
+            self.doors.service("web", web.run())
+
+    async def _until(self, stopping: asyncio.Event) -> BaseException | None:
+        """Wait for a signal or for the failure of a service."""
+        group = (self.receivers, self.doors, self.work)
+        waits = [self.work.job("signal", stopping.wait()), *(self.work.job("failure", s.failed()) for s in group)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for task in waits:
+            task.cancel()
+        return next((s.failure for s in group if s.failure is not None), None)
+
+    async def _stop(self) -> bool:
+        """Receive nothing new, let turns and sends end, then close. True if all ended by themselves."""
+        notify(os.environ, "STOPPING=1")
+        deadline = self.store.clock.monotonic() + self.settings.limits.drain.total_seconds()
+
+        def left() -> timedelta:
+            return timedelta(seconds=max(0.1, deadline - self.store.clock.monotonic()))
+
+        await self.receivers.stop()
+        drained = await self.lanes.drain(left())
+        drained = await self.outbox.drain(left()) and drained
+        await self.work.stop()
+        await self.doors.stop()
+        for channel in self.channels.values():
+            await channel.close()
+        await self.model.close()
+        await self.store.database.write(
+            lambda tx: self.store.recorder.record(tx, Record(DaemonStopped(self.boot, drained)))
+        )
+        log.info("stopped, drained: %s, audit head %s", drained, self.store.recorder.head)
+        return drained
+
+    async def _upkeep(self) -> None:
+        """Small regular work: refusals of past hours reach the audit, the write-ahead log is folded back."""
+        while True:
+            await self.store.clock.sleep(UPKEEP)
+            await self.store.database.write(self._write_refusals)
+            if not self.lanes.active:
+                await self.store.database.maintain()
+
+    def _write_refusals(self, tx: Tx) -> None:
+        self.intake.report_refusals(tx)
+        for (door, reason), count in self.refused.items():
+            self.store.recorder.record(tx, Record(AuthRefused(door, reason, count), SYSTEM))  # type: ignore[arg-type]
+        self.refused.clear()
+
+    def _refuse(self, door: str) -> Callable[[str], None]:
+        def refused(reason: str) -> None:
+            self.refused[door, reason] = self.refused.get((door, reason), 0) + 1
+
+        return refused
+
+    async def _watchdog(self) -> None:
+        interval = watchdog_interval(os.environ, os.getpid())
+        while interval is not None:
+            notify(os.environ, "WATCHDOG=1")
+            await self.store.clock.sleep(interval)
+
+
+def enabled_channels(settings: Settings) -> list[tuple[str, Any]]:
+    """Names and settings of the channels that are on."""
+    sections = ((name, getattr(settings.channels, name)) for name in type(settings.channels).model_fields)
+    return [(name, section) for name, section in sections if section.enabled]
+
+
+def secrets(part: BaseModel) -> list[str]:
+    """Every secret that the settings hold."""
+    found: list[str] = []
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if isinstance(value, SecretStr):
+            found.append(value.get_secret_value())
+        elif isinstance(value, BaseModel):
+            found += secrets(value)
+    return found
+
+
+def may_still_be_sent(connection: sa.Connection, row: outbox_store.Row) -> str | None:
+    """Looked at again when a row is claimed: the audience and the recipient may have changed since it was planned."""
+    if row.session is not None and row.audience_epoch is not None:
+        if turns.current_epochs(connection, row.session)[1] != row.audience_epoch:
+            return "audience_changed"
+        if row.address:
+            owner = people.by_handle(connection, row.channel, [row.address]).get(row.address)
+            if owner is None or not owner.active:
+                return "recipient_deactivated"
+    return None
+
+
+def describe(status: Mapping[str, Any]) -> str:
+    """The status in words, for a chat."""
+    lines = [f"Version {status['version']}, up for {timedelta(seconds=status['uptime_seconds'])}."]
+    model = status["model"]
+    lines.append(f"Model: {model['provider']}" + ("" if model["ok"] else f", not available: {model['reason']}") + ".")
+    for name, channel in status["channels"].items():
+        lines.append(f"- {name}: " + ("receives" if channel["receiving"] else f"does not receive: {channel['reason']}"))
+    parked = status["outbox"].get("parked", 0)
+    waiting = sum(number for state, number in status["outbox"].items() if state != "parked")
+    lines.append(f"Messages being sent or waiting to be sent: {waiting}; parked: {parked}.")
+    return "\n".join(lines)
+
+
+def _ready(work: Supervisor, outbox: Outbox, name: str) -> Callable[[], None]:
+    def ready() -> None:
+        work.job(f"ready:{name}", outbox.channel_ready(name))
+
+    return ready
