@@ -57,7 +57,7 @@ class Fault:
             lines.append(f"  given: {self.given}")
         if self.allowed is not None:
             lines.append(f"  allowed: {self.allowed}")
-        return "\n".join(lines)
+        return "\n".join(_printable(line) for line in lines)
 
 
 class SettingsError(Exception):
@@ -85,6 +85,11 @@ def shown(value: object, secrets: Iterable[str]) -> str | None:
     if _KEY_SHAPES.search(text) or any(secret and secret in text for secret in secrets):
         return None
     return _cut(quoted)
+
+
+def _printable(text: str) -> str:
+    """Without what a terminal would obey or cannot show: names of keys and variables come from outside too."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _cut(text: str) -> str:

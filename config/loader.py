@@ -30,8 +30,9 @@ from config.sources import (
     resolve_paths,
 )
 
-__all__ = ["Loaded", "SettingsError", "load"]
+__all__ = ["Loaded", "SettingsError", "find_data_dir", "load"]
 
+_DATA_DIR_VARIABLE = keys.environment_name(("data_dir",))
 _API_KEY: KeyPath = ("llm", "api_key")
 
 
@@ -60,8 +61,7 @@ def load(
     """Read everything. `file` is a file named on the command line; without one it is `OPENEXECUTIVE_CONFIG`, else
     `openexecutive.toml` in `cwd`, else `system_file`. Raises `SettingsError` with every fault."""
     chosen = choose_file(environ, file, cwd, system_file)
-    merged = Layer()
-    merged.put(("data_dir",), str(Settings.model_fields["data_dir"].default), DEFAULT)
+    merged = _defaults()
     if environ.get("ANTHROPIC_API_KEY", "").strip():
         merged.put(_API_KEY, environ["ANTHROPIC_API_KEY"], Source(Kind.ENVIRONMENT, "ANTHROPIC_API_KEY"))
     readable = True
@@ -86,6 +86,36 @@ def load(
         raise SettingsError(faults)
     provenance = {keys.dotted(p): s for p, s in merged.sources.items() if p and s.kind is not Kind.DEFAULT}
     return Loaded(settings, chosen, MappingProxyType(provenance), tuple(warnings))
+
+
+def find_data_dir(environ: Mapping[str, str], file: Path | None, cwd: Path, *, system_file: Path = SYSTEM_FILE) -> Path:
+    """The data folder alone, by the same rules as `load`: for commands that only talk to a running daemon. The account
+    that says them need not have the daemon's secrets, so faults elsewhere do not count. Raises `SettingsError` if the
+    settings file cannot be read or `data_dir` itself is wrong."""
+    chosen = choose_file(environ, file, cwd, system_file)
+    merged = _defaults()
+    if chosen is not None:
+        merged.lay(read_file(chosen))
+    merged.lay(read_environment({name: text for name, text in environ.items() if name == _DATA_DIR_VARIABLE}))
+    resolve_paths(merged, environ, cwd)
+    path = merged.tree["data_dir"]
+    if not isinstance(path, str):
+        key = keys.find(("data_dir",))
+        merged.faults.append(
+            Fault(
+                _where(("data_dir",), merged, chosen), "data_dir", "not allowed", allowed=key.allowed if key else None
+            )
+        )
+    if merged.faults:
+        raise SettingsError(merged.faults)
+    return Path(str(path))
+
+
+def _defaults() -> Layer:
+    """The defaults that depend on where the process runs; all others stand in the schema."""
+    layer = Layer()
+    layer.put(("data_dir",), str(Settings.model_fields["data_dir"].default), DEFAULT)
+    return layer
 
 
 def _validate(merged: Layer, file: Path | None) -> tuple[Settings, list[Fault], list[KeyPath]]:

@@ -64,6 +64,7 @@ class Answers:
     provider: str | None = None
     api_key: str | None = None
     base_url: str | None = None
+    data_dir: Path | None = None
 
 
 class InitError(Exception):
@@ -83,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--provider", choices=("auto", "anthropic", "offline"), help="who writes the answers")
     parser.add_argument("--api-key-file", type=Path, help="file that holds the Anthropic key")
     parser.add_argument("--base-url", help="another server that speaks the Messages API")
+    parser.add_argument("--data-dir", type=Path, help="folder of everything the daemon keeps")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,6 +138,7 @@ def _flags(args: argparse.Namespace) -> Answers:
         provider=args.provider,
         api_key=_content(args.api_key_file),
         base_url=args.base_url,
+        data_dir=args.data_dir,
     )
 
 
@@ -191,6 +194,7 @@ def _questions(given: Answers, ask: Ask) -> Answers:
         provider=provider,
         api_key=key,
         base_url=given.base_url,
+        data_dir=given.data_dir,
     )
 
 
@@ -225,6 +229,7 @@ def choices(answers: Answers) -> dict[str, object]:
     name = answers.principal_name or "Principal"
     person = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-") or "principal"
     found: dict[str, object | None] = {
+        "data_dir": answers.data_dir,
         "company.name": answers.company,
         "company.time_zone": answers.time_zone,
         f"people.{person}.name": name,

@@ -203,6 +203,11 @@ def test_another_place_is_named_in_the_next_commands(tmp_path: Path) -> None:
     assert not (tmp_path / "openexecutive.toml").exists()
 
 
+def test_the_data_folder_can_be_named(tmp_path: Path) -> None:
+    assert init.initialise(arguments("--yes", "--data-dir", "/srv/x"), Scripted(), {}, tmp_path) == 0
+    assert loaded(tmp_path).settings.data_dir == Path("/srv/x")
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ask = Scripted()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.faults import Kind
-from config.loader import load
+from config.faults import Kind, SettingsError
+from config.loader import find_data_dir, load
 from tests.config.conftest import Reader
 
 
@@ -347,3 +347,29 @@ def test_an_unreadable_file_is_a_fault(read: Reader) -> None:
     path.write_text("")
     path.chmod(0)
     assert "cannot be read" in read.fault().problem
+
+
+def test_the_data_folder_is_found_whatever_else_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "openexecutive.toml"
+
+    def found(environ: dict[str, str]) -> Path:
+        return find_data_dir({"HOME": "/home/x", **environ}, None, tmp_path, system_file=tmp_path / "none")
+
+    assert found({}) == Path("/home/x/.local/share/openexecutive")
+    file.write_text('data_dir = "data"\nnonsense = 1\n[channels.telegram]\nenabled = true')
+    assert found({"OPENEXECUTIVE_NONSENSE": "1"}) == tmp_path / "data"
+    assert found({"OPENEXECUTIVE_DATA_DIR": "/srv/x"}) == Path("/srv/x")
+    file.write_text("data_dir = 5")
+    with pytest.raises(SettingsError, match="data_dir: not allowed"):
+        found({})
+    file.write_text("data_dir = \n")
+    with pytest.raises(SettingsError, match="line 1"):
+        found({})
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "line\nbreak", "\udcff"])
+def test_a_report_can_be_printed_whatever_names_and_values_hold(read: Reader, name: str) -> None:
+    faults = read.faults(None, {f"OPENEXECUTIVE_{name}": "x", "OPENEXECUTIVE_LOG_LEVEL": name})
+    for fault in faults:
+        assert all(line.isprintable() for line in str(fault).splitlines())
+        str(fault).encode()
