@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
@@ -149,10 +150,12 @@ class Telegram:
             raise translate(error, effect=False) from error
 
     def health(self) -> Health:
-        found = self._state.health()
+        found = replace(self._state.health(), where=f"@{self._me.username}" if self._me is not None else None)
         stalled = self._poller.stalled() if self._poller is not None else None
         if found.receiving and stalled is not None:
-            return Health(False, f"no answer from Telegram for {stalled.total_seconds():.0f} s", found.since)
+            return replace(
+                found, receiving=False, reason=f"no answer from Telegram for {stalled.total_seconds():.0f} s"
+            )
         return found
 
     def routes(self) -> Sequence[HttpRoute]:

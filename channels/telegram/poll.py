@@ -64,9 +64,11 @@ class Poller:
     async def _once(self, inbox: Inbox) -> timedelta | None:
         """One poll; the time to wait before the next if it failed."""
         try:
+            # Until it is known that polls work, ask without waiting: health must not lag a whole long poll behind.
+            wait = max(self._timeout, timedelta(seconds=1)) if self._state.receiving else timedelta()
             # The library's own time limits have failed to end a poll before, so there is one around them.
             async with asyncio.timeout((2 * self._timeout).total_seconds() + 10):
-                raw = await self._client.raw_updates(self._offset, self._timeout)
+                raw = await self._client.raw_updates(self._offset, wait)
             self._completed = self._clock.monotonic()
             if raw:
                 await self._receiver.take(raw, inbox)

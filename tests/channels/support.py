@@ -87,7 +87,16 @@ class Bench:
         self.files = MemoryFiles()
         self.rung = 0
         self._ready = asyncio.Event()
-        self.context = ChannelContext(self.clock, self.supervisor, self.files, data_dir, self._ring, "0.0.0")
+        self.context = ChannelContext(
+            clock=self.clock,
+            supervisor=self.supervisor,
+            files=self.files,
+            data_dir=data_dir,
+            ready=self._ring,
+            version="0.0.0",
+            local_person="principal",
+            local_trust=False,
+        )
 
     def _ring(self) -> None:
         self.rung += 1

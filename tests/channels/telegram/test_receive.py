@@ -36,6 +36,15 @@ async def test_messages_arrive_in_order_and_health_says_so(rig: Rig) -> None:
     assert texts(await rig.inbox.wait(5)) == [f"m{n}" for n in range(5)]
     await rig.server.requests.wait(2, "getUpdates")
     assert rig.channel.health().receiving is True
+    assert rig.channel.health().where == "@exec_bot"
+
+
+async def test_an_idle_bot_is_known_to_receive_at_once_and_then_polls_long(rig: Rig) -> None:
+    await rig.start()
+    first, second = (await rig.server.requests.wait(2, "getUpdates"))[:2]
+    assert rig.channel.health().receiving is True
+    assert [call.body["timeout"] for call in (first, second)] == ["0", "30"]
+    assert "callback_query" in second.body["allowed_updates"]
 
 
 @pytest.mark.case(31)
