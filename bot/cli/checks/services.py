@@ -94,11 +94,11 @@ def _webhook(settings: Telegram, info: Mapping[str, object], where: str) -> Iter
     url = str(info.get("url") or "")
     host = urlsplit(url).netloc
     if settings.mode == "poll" and url:
-        yield fail(
-            f"updates go to a webhook at {host}, so polling gets none",
+        yield warn(
+            f"updates go to a webhook at {host} now; a start in mode poll removes it and takes them over",
             where,
-            "if another program uses this bot, make one of its own for the executive; else remove the webhook "
-            "(Bot API method deleteWebhook), or set mode to webhook",
+            "if another program uses this bot, make one of its own for the executive; if the executive is meant to "
+            "be called there, set mode to webhook",
         )
     elif settings.mode == "webhook" and url and host != urlsplit(settings.public_url or "").netloc:
         yield warn(
