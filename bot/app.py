@@ -74,6 +74,7 @@ class Store:
     database: Database
     recorder: Recorder
     clock: Clock
+    audit_key: bytes
 
 
 @asynccontextmanager
@@ -81,7 +82,7 @@ async def open_store(settings: Settings, redactor: logs.Redactor, clock: Clock) 
     """Open the data folder's store. The caller holds the folder's lock."""
     key = await asyncio.to_thread(load_key, settings.data_dir / "keys" / "audit.key")
     async with Database.open(settings.data_dir / "openexecutive.db") as database:
-        yield Store(database, await Recorder.open(database, clock, key, redactor), clock)
+        yield Store(database, await Recorder.open(database, clock, key, redactor), clock, key)
 
 
 async def run(loaded: Loaded, *, accept: bool) -> int:
@@ -279,7 +280,14 @@ class Daemon:
     async def _open_doors(self) -> None:
         handlers: dict[str, LocalHandler] = dict(
             ops.handlers(
-                self.store.database, self.store.recorder, self.store.clock, self.status, self.intake.forget_rooms
+                self.store.database,
+                self.store.recorder,
+                self.store.clock,
+                self.status,
+                self.intake.forget_rooms,
+                audit_key=self.store.audit_key,
+                time_zone=self.settings.company.time_zone,
+                outbox=self.outbox,
             )
         )
         routes: list[HttpRoute] = []
@@ -389,15 +397,19 @@ def may_still_be_sent(connection: sa.Connection, row: outbox_store.Row) -> str |
 
 def describe(status: Mapping[str, Any]) -> str:
     """The status in words, for a chat."""
-    lines = [f"Version {status['version']}, up for {timedelta(seconds=status['uptime_seconds'])}."]
     model = status["model"]
-    lines.append(f"Model: {model['provider']}" + ("" if model["ok"] else f", not available: {model['reason']}") + ".")
-    for name, channel in status["channels"].items():
-        lines.append(f"- {name}: " + ("receives" if channel["receiving"] else f"does not receive: {channel['reason']}"))
+    head = [
+        f"Version {status['version']}, up for {timedelta(seconds=status['uptime_seconds'])}.",
+        f"Model: {model['provider']}" + ("." if model["ok"] else f", not available: {model['reason']}."),
+    ]
+    channels = [
+        f"- {name}: " + ("receives" if channel["receiving"] else f"does not receive: {channel['reason']}")
+        for name, channel in status["channels"].items()
+    ]
     parked = status["outbox"].get("parked", 0)
     waiting = sum(number for state, number in status["outbox"].items() if state != "parked")
-    lines.append(f"Messages being sent or waiting to be sent: {waiting}; parked: {parked}.")
-    return "\n".join(lines)
+    tail = f"Messages being sent or waiting to be sent: {waiting}; parked: {parked}."
+    return "\n\n".join(("\n".join(head), "\n".join(channels), tail))
 
 
 def _ready(work: Supervisor, outbox: Outbox, name: str) -> Callable[[], None]:

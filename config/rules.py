@@ -40,7 +40,7 @@ def local_mail_mode(settings: Settings, in_container: bool) -> bool:
         and is_loopback(email.smtp.host)
         and email.relay.host is None
         and email.proof == "auto"
-        and not settings.telegram_or_other_network_channel
+        and not settings.network_channel
         and not in_container
     )
 

@@ -49,11 +49,18 @@ class Person(Section):
         (), description="numeric Telegram user ids (not user names: names change hands)"
     )
 
+    discord: tuple[Annotated[int, Field(gt=0)], ...] = Field((), description="numeric Discord user ids")
+    slack: tuple[Annotated[str, Field(pattern=r"^[UW][A-Z0-9]{5,}$")], ...] = Field(
+        (), description="Slack member ids, for example U012AB3CD"
+    )
+
     def handles(self, key: str) -> dict[str, tuple[str, ...]]:
         """The person's addresses by channel; on this machine's terminal everyone is called by their id."""
         return {
             "email": self.email,
             "telegram": tuple(str(number) for number in self.telegram),
+            "discord": tuple(str(number) for number in self.discord),
+            "slack": self.slack,
             "terminal": (key,),
         }
 
@@ -111,6 +118,34 @@ class Telegram(Section):
     )
 
 
+class Discord(Section):
+    """Discord, through a bot application of your own."""
+
+    enabled: bool = Field(False, description="receive and send through Discord")
+    token: Secret | None = Field(None, description="the bot's token, from the Discord developer portal")
+    base_url: Url = Field("https://discord.com/api/v10", description="the REST API, or a proxy of it")
+    gateway_url: str | None = Field(None, description="websocket address; when left out, what the REST API names")
+    answer: Literal["thread", "in_place"] = Field(
+        "thread", description="whether a mention in a channel opens a thread or is answered in the channel"
+    )
+    guilds: tuple[Annotated[int, Field(gt=0)], ...] = Field(
+        (), description="servers whose slash commands are registered at once; when left out, everywhere, within an hour"
+    )
+    read_back_days: int = Field(7, ge=0, le=30, description="threads used within so many days are read after a gap")
+    max_download: int = Field(20_000_000, ge=0, description="largest file that is fetched, in bytes")
+
+
+class Slack(Section):
+    """Slack, through an app of your own in Socket Mode."""
+
+    enabled: bool = Field(False, description="receive and send through Slack")
+    bot_token: Secret | None = Field(None, description="xoxb-…, of the app's installation")
+    app_token: Secret | None = Field(None, description="xapp-…, with the scope connections:write")
+    base_url: Url = Field("https://slack.com/api", description="the Web API, or a proxy of it")
+    read_back_days: int = Field(7, ge=0, le=30, description="threads used within so many days are read after a gap")
+    max_download: int = Field(20_000_000, ge=0, description="largest file that is fetched, in bytes")
+
+
 class Smtp(Section):
     """Where mail comes in."""
 
@@ -166,7 +201,9 @@ class Terminal(Section):
 class Channels(Section):
     """How people reach the executive."""
 
+    discord: Discord = Discord()
     telegram: Telegram = Telegram()
+    slack: Slack = Slack()
     email: Email = Email()
     terminal: Terminal = Terminal()
 
@@ -246,6 +283,7 @@ class Settings(Section):
         }
 
     @property
-    def telegram_or_other_network_channel(self) -> bool:
+    def network_channel(self) -> bool:
         """Whether a channel other than mail and terminal is on."""
-        return self.channels.telegram.enabled
+        channels = self.channels
+        return channels.telegram.enabled or channels.discord.enabled or channels.slack.enabled

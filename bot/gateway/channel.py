@@ -149,6 +149,12 @@ class Channel(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def placeholder(self) -> str | None:
+        """Markdown of the one message that stands in for an answer while it is being written and grows into it by
+        edits; None where drafts have a form of their own (or none)."""
+        ...
+
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Connects by itself and retries for ever with backoff; what keeps it from receiving
         stands in `health`. Returns never; raises only on a bug."""
@@ -171,9 +177,10 @@ class Channel(Protocol):
         """Ask the platform whether an operation that was tried at `tried_at` under `key` happened."""
         ...
 
-    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None) -> None:
-        """Show that the answer is being written: `text` so far, or None for a mere sign of life. Best effort, never
-        raises for the platform's failures, returns at once when the platform asks for quiet."""
+    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None, ref: str | None = None) -> None:
+        """Show that the answer is being written: `text` so far, or None for a mere sign of life. `ref` is the sent
+        placeholder, where the channel has one. Best effort, never raises for the platform's failures, returns at once
+        when the platform asks for quiet."""
         ...
 
     async def fetch(self, attachment: Attachment) -> BlobHash:

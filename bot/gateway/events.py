@@ -151,6 +151,10 @@ class ReplyPath:
     subject: str | None = None
     chain: tuple[str, ...] = ()
     """Refs of the conversation so far, oldest first (mail: References plus the message itself)."""
+    opens: str | None = None
+    """Title of the thread that has to be opened before anything can be said in `thread` (its starter is `ref`)."""
+    fallback: str | None = None
+    """Thread key to answer in when that thread cannot be opened."""
 
 
 @dataclass(frozen=True, slots=True)

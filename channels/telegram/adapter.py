@@ -73,6 +73,10 @@ class Telegram:
     def name(self) -> str:
         return NAME
 
+    @property
+    def placeholder(self) -> None:
+        return None
+
     async def run(self, inbox: Inbox) -> None:
         self._inbox = inbox
         me = await self._identify()
@@ -114,7 +118,7 @@ class Telegram:
         """The Bot API cannot be asked what was sent."""
         return CannotTell()
 
-    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None) -> None:
+    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None, ref: str | None = None) -> None:
         if self._me is not None:
             await self._drafts.show(target_of(path.thread), turn, text)
 
