@@ -40,12 +40,18 @@ audit = sa.Table(
     sa.Index("ix_audit_type_id", "type", "id"),
 )
 
-for operation in ("UPDATE", "DELETE"):
+_REFUSED = {
+    "update": "BEFORE UPDATE ON audit",
+    "delete": "BEFORE DELETE ON audit",
+    # INSERT OR REPLACE deletes without firing a DELETE trigger (sqlite.org/lang_conflict.html).
+    "replace": "BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)",
+}
+
+for name, when in _REFUSED.items():
     sa.event.listen(
         audit,
         "after_create",
         sa.DDL(  # type: ignore[no-untyped-call]
-            f"CREATE TRIGGER audit_no_{operation.lower()} BEFORE {operation} ON audit "
-            "BEGIN SELECT RAISE(ABORT, 'audit rows are never changed'); END"
+            f"CREATE TRIGGER audit_no_{name} {when} BEGIN SELECT RAISE(ABORT, 'audit rows are never changed'); END"
         ),
     )

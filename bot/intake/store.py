@@ -15,6 +15,9 @@ from bot.gateway.events import InboundEvent, MessageEdited
 from bot.intake.tables import Hold, InState, cursor, inbox, refusal, seen
 from bot.kernel.ids import InboxId, PersonId, SessionId, TurnId
 from bot.storage.database import Tx
+from bot.storage.metadata import exactly
+
+_QUEUED = exactly(inbox.c.state, InState.QUEUED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def waiting(connection: sa.Connection, session: SessionId) -> Waiting | None:
     """Rows that the session's next turn will take: all messages up to the first command, or one command alone."""
     rows = connection.execute(
         sa.select(inbox.c.id, inbox.c.kind, inbox.c.ready_at, inbox.c.hold)
-        .where(inbox.c.session_id == session, inbox.c.state == InState.QUEUED.value, inbox.c.lane)
+        .where(inbox.c.session_id == session, _QUEUED, inbox.c.lane)
         .order_by(inbox.c.seq)
     ).all()
     if not rows:
@@ -80,9 +83,7 @@ def waiting(connection: sa.Connection, session: SessionId) -> Waiting | None:
 
 def has_waiting(connection: sa.Connection, sessions: Collection[SessionId]) -> set[SessionId]:
     rows = connection.execute(
-        sa.select(inbox.c.session_id)
-        .distinct()
-        .where(inbox.c.session_id.in_(sorted(sessions)), inbox.c.state == InState.QUEUED.value, inbox.c.lane)
+        sa.select(inbox.c.session_id).distinct().where(inbox.c.session_id.in_(sorted(sessions)), _QUEUED, inbox.c.lane)
     )
     return {SessionId(row.session_id) for row in rows}
 
@@ -90,7 +91,7 @@ def has_waiting(connection: sa.Connection, sessions: Collection[SessionId]) -> s
 def sessions_waiting(connection: sa.Connection) -> list[SessionId]:
     rows = connection.execute(
         sa.select(inbox.c.session_id)
-        .where(inbox.c.state == InState.QUEUED.value, inbox.c.session_id.is_not(None), inbox.c.lane)
+        .where(_QUEUED, inbox.c.session_id.is_not(None), inbox.c.lane)
         .group_by(inbox.c.session_id)
         .order_by(sa.func.min(inbox.c.seq))
     )
@@ -100,9 +101,7 @@ def sessions_waiting(connection: sa.Connection) -> list[SessionId]:
 def claim(tx: Tx, ids: Collection[InboxId], turn: TurnId) -> list[Row]:
     """Give queued rows to a turn; returns them in order."""
     tx.execute(
-        inbox.update()
-        .where(inbox.c.id.in_(sorted(ids)), inbox.c.state == InState.QUEUED.value)
-        .values(state=InState.CLAIMED.value, turn_id=turn)
+        inbox.update().where(inbox.c.id.in_(sorted(ids)), _QUEUED).values(state=InState.CLAIMED.value, turn_id=turn)
     )
     return of_turn(tx.connection, turn)
 
@@ -128,9 +127,7 @@ def end_turn(tx: Tx, turn: TurnId, state: InState, now: datetime, reason: str | 
 def end(tx: Tx, row: InboxId, state: InState, now: datetime, reason: str | None = None) -> bool:
     """End one row that waits."""
     done = tx.execute(
-        inbox.update()
-        .where(inbox.c.id == row, inbox.c.state == InState.QUEUED.value)
-        .values(state=state.value, ended_at=now, reason=reason)
+        inbox.update().where(inbox.c.id == row, _QUEUED).values(state=state.value, ended_at=now, reason=reason)
     )
     return bool(done.rowcount)
 
@@ -142,9 +139,7 @@ def by_ids(connection: sa.Connection, ids: Collection[InboxId]) -> list[Row]:
 
 def outside_lanes(connection: sa.Connection) -> list[Row]:
     """Immediate rows that an earlier process left unanswered."""
-    rows = connection.execute(
-        sa.select(inbox).where(inbox.c.state == InState.QUEUED.value, ~inbox.c.lane).order_by(inbox.c.seq)
-    )
+    rows = connection.execute(sa.select(inbox).where(_QUEUED, ~inbox.c.lane).order_by(inbox.c.seq))
     return [_row(row) for row in rows]
 
 
@@ -168,9 +163,7 @@ def sessions_of_refs(connection: sa.Connection, refs: Collection[str]) -> dict[s
 
 def replace_event(tx: Tx, row: InboxId, event: InboundEvent) -> bool:
     """The writer changed a message that no turn has taken yet."""
-    done = tx.execute(
-        inbox.update().where(inbox.c.id == row, inbox.c.state == InState.QUEUED.value).values(event=dump_event(event))
-    )
+    done = tx.execute(inbox.update().where(inbox.c.id == row, _QUEUED).values(event=dump_event(event)))
     return bool(done.rowcount)
 
 
@@ -185,9 +178,7 @@ def note_edit(tx: Tx, row: InboxId, edit: MessageEdited) -> bool:
 def album_waits(tx: Tx, session: SessionId, album: str, until: datetime) -> None:
     """Another part of an album has come: its earlier parts wait for it."""
     tx.execute(
-        inbox.update()
-        .where(inbox.c.session_id == session, inbox.c.album == album, inbox.c.state == InState.QUEUED.value)
-        .values(ready_at=until)
+        inbox.update().where(inbox.c.session_id == session, inbox.c.album == album, _QUEUED).values(ready_at=until)
     )
 
 
@@ -245,7 +236,7 @@ class ParkedRow:
 def parked(connection: sa.Connection, limit: int) -> list[ParkedRow]:
     rows = connection.execute(
         sa.select(inbox.c.id, inbox.c.channel, inbox.c.reason, inbox.c.ended_at)
-        .where(inbox.c.state == InState.PARKED.value)
+        .where(exactly(inbox.c.state, InState.PARKED.value))
         .order_by(inbox.c.seq.desc())
         .limit(limit)
     )

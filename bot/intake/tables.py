@@ -59,6 +59,8 @@ inbox = sa.Table(
     sa.Index("ix_inbox_waiting", "session_id", "seq", sqlite_where=sa.text("state = 'queued'")),
     sa.Index("ix_inbox_turn_id", "turn_id", "seq"),
     sa.Index("ix_inbox_ref", "ref"),
+    sa.Index("ix_inbox_ended_at", "ended_at"),
+    sa.Index("ix_inbox_parked", "seq", sqlite_where=sa.text("state = 'parked'")),
     sqlite_autoincrement=True,
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,7 +32,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import BootId, OutboxId
 from bot.kernel.retry import Backoff
-from bot.kernel.supervise import Bell, Supervisor, to_the_end
+from bot.kernel.supervise import Bell, Bug, Supervisor, attempt, to_the_end
 from bot.outbox import store
 from bot.outbox.store import NOT_READY, Origin, Row
 from bot.outbox.tables import OutState, Policy
@@ -61,7 +61,8 @@ IDLE_POLL = timedelta(seconds=30)
 BATCH = 200
 
 Guard = Callable[[sa.Connection, Row], str | None]
-"""Looks again at a row that is about to be claimed; returns why it must not be sent."""
+"""Looks again at a row that is about to be claimed; returns why it must not be sent, in a short name
+(`audience_changed`): it goes into the audit as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +121,30 @@ class Outbox:
 
     async def channel_ready(self, channel: str) -> None:
         """A channel can send again."""
-        await self._database.write(lambda tx: store.wake_channel(tx, channel, self._clock.now()))
+        await self._write(lambda tx: store.wake_channel(tx, channel, self._clock.now()))
         self._bell.ring()
 
     async def run(self) -> None:
         """Send what is due, for ever. Rows in doubt come first."""
-        for row in await self._database.read(lambda c: store.in_doubt(c, self._boot)):
+        for row in await self._patiently(lambda: self._database.read(lambda c: store.in_doubt(c, self._boot))):
             self._drive(row)
         while True:
-            now = self._clock.now()
-            threads = await self._database.read(lambda c: store.due_threads(c, self._clock.now(), BATCH))
-            for thread in threads:
-                await self._claim(thread)
-            if len(threads) < BATCH:
-                due = await self._database.read(store.next_due)
-                wait = IDLE_POLL if due is None or due <= now else min(IDLE_POLL, due - now)
+            wait = await self._patiently(self._claim_due)
+            if wait is not None:
                 await self._bell.wait(max(wait, timedelta(milliseconds=20)))
+
+    async def _claim_due(self) -> timedelta | None:
+        """Claim the next row of every thread where one is due. Returns how long there is nothing more to do; None if
+        there may be more at once. A thread whose row trips over a bug does not hold up the others."""
+        now = self._clock.now()
+        threads = await self._database.read(lambda c: store.due_threads(c, now, BATCH))
+        stuck = 0
+        for thread in threads:
+            stuck += isinstance(await attempt(self._claim(thread), f"claim in {thread}"), Bug)
+        if len(threads) - stuck == BATCH:
+            return None
+        due = await self._database.read(lambda c: store.next_due(c, now))
+        return IDLE_POLL if due is None else min(IDLE_POLL, due - now)
 
     async def drain(self, within: timedelta) -> bool:
         """Wait until nothing is being sent, `within` at most. True if so."""
@@ -161,41 +170,50 @@ class Outbox:
         return None
 
     def _drive(self, row: Row) -> None:
+        self._enter()
         self._supervisor.job(f"send:{row.thread_key}", self._lane(row))
 
     async def _lane(self, row: Row) -> None:
-        current: Row | None = row
-        while current is not None:
-            current = await self._deliver(current)
+        try:
+            current: Row | None = row
+            while current is not None:
+                current = await self._deliver(current)
+        finally:
+            self._leave()
 
     async def _deliver(self, row: Row) -> Row | None:
         """Send one claimed row (or find out about one in doubt), write the outcome, claim the next of the thread."""
         channel = self._channels.get(row.channel)
         if channel is None:
-            return await self._settle(row, Never("channel_off"))
-        with self._busy():
-            outcome = await attempt_send(channel, row) if row.state is OutState.CLAIMED else Doubtful()
-            if not isinstance(outcome, Doubtful):
-                return await self._settle(row, outcome)
-            await self._write(lambda tx: store.uncertain(tx, row, self._boot))
+            return await self._settle(row, Never("the channel is switched off", "channel_off"))
+        outcome = await attempt_send(channel, row) if row.state is OutState.CLAIMED else Doubtful()
+        if not isinstance(outcome, Doubtful):
+            return await self._settle(row, outcome)
+        await self._write(lambda tx: store.uncertain(tx, row, self._boot))
         failures = 0
         while isinstance(outcome := await look_up(channel, row), Later) and outcome.reason != NOT_ARRIVED:
             failures += 1
-            await self._clock.sleep(self._backoff.delay(failures, outcome.after))
-        with self._busy():
-            return await self._settle(row, outcome)
+            with self._resting():
+                await self._clock.sleep(self._backoff.delay(failures, outcome.after))
+        return await self._settle(row, outcome)
 
-    @contextmanager
-    def _busy(self) -> Iterator[None]:
-        """A stop waits for what is being sent, not for what waits for a platform to come back."""
+    def _enter(self) -> None:
         self._sending += 1
         self._idle.clear()
+
+    def _leave(self) -> None:
+        self._sending -= 1
+        if not self._sending:
+            self._idle.set()
+
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        """A stop waits for what is being sent, not for what waits for a platform to come back."""
+        self._leave()
         try:
             yield
         finally:
-            self._sending -= 1
-            if not self._sending:
-                self._idle.set()
+            self._enter()
 
     async def _settle(self, row: Row, outcome: Outcome) -> Row | None:
         """Write a row's outcome and claim the next of its thread, in one transaction."""
@@ -204,7 +222,9 @@ class Outbox:
             self._apply(tx, row, outcome)
             return self._claim_checked(tx, row.thread_key)
 
-        following = await self._write(unit)
+        following = await attempt(self._write(unit), f"outcome of {row.id}")
+        if isinstance(following, Bug):  # the next row is at fault: this one's outcome must not be lost with it
+            following = await self._write(lambda tx: self._apply(tx, row, outcome))
         if following is None and not isinstance(outcome, Arrived | Never):
             self._bell.ring()  # it waits in the table now: the poll must learn until when
         return following
@@ -221,28 +241,32 @@ class Outbox:
                 self._retry(tx, row, reason, after)
             case Doubtful():
                 self._in_doubt(tx, row)
-            case Never(reason):
-                self._park(tx, row, reason)
+            case Never(reason, code):
+                self._park(tx, row, code, reason)
             case Broken(reason) if row.attempts >= MAX_BUGS:
-                self._park(tx, row, reason)
+                self._park(tx, row, "internal_error", reason)
             case Broken(reason):
                 self._retry(tx, row, reason, None)
 
-    async def _write(self, unit: Callable[[Tx], T]) -> T:
-        """The effect has happened: its outcome must be written, however often the store refuses."""
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run `work` again until the store can take it."""
         failures = 0
         while True:
             try:
-                return await to_the_end(self._database.write(unit), "outbox-outcome")
+                return await work()
             except TransientError as error:
                 failures += 1
-                log.warning("outcome of a send cannot be written yet: %s", error.message)
+                log.warning("the outbox waits for the store: %s", error.message)
                 await self._clock.sleep(self._backoff.delay(failures))
+
+    async def _write(self, unit: Callable[[Tx], T]) -> T:
+        """The effect has happened: its outcome must be written, however often the store refuses."""
+        return await self._patiently(lambda: to_the_end(self._database.write(unit), "outbox-outcome"))
 
     def _retry(self, tx: Tx, row: Row, reason: str, retry_after: timedelta | None) -> None:
         now = self._clock.now()
         if now - row.created_at > GIVE_UP_AFTER:
-            self._park(tx, row, f"not sent within {GIVE_UP_AFTER.days} days: {reason}")
+            self._park(tx, row, "gave_up", f"not sent within {GIVE_UP_AFTER.days} days: {reason}")
             return
         wait = self._backoff.delay(row.attempts, retry_after)
         if store.requeue(tx, row, self._boot, now + wait, reason, again=row.again):
@@ -257,9 +281,11 @@ class Outbox:
         else:
             self._park(tx, row, "uncertain")
 
-    def _park(self, tx: Tx, row: Row, reason: str) -> None:
-        for parked in store.park(tx, row, self._boot, reason, self._clock.now()):
-            self._record(tx, row, DeliveryParked(parked, row.channel, reason))
+    def _park(self, tx: Tx, row: Row, code: str, explanation: str | None = None) -> None:
+        """`explanation` may hold words of the platform: in the audit it is erasable text, the code is not."""
+        for parked in store.park(tx, row, self._boot, explanation or code, self._clock.now()):
+            text = explanation if parked == row.id else None
+            self._record(tx, row, DeliveryParked(parked, row.channel, code), text)
 
-    def _record(self, tx: Tx, row: Row, payload: Payload) -> None:
-        self._recorder.record(tx, Record(payload, session=row.session, turn=row.turn))
+    def _record(self, tx: Tx, row: Row, payload: Payload, text: str | None = None) -> None:
+        self._recorder.record(tx, Record(payload, session=row.session, turn=row.turn, text=text))

@@ -14,11 +14,16 @@ from bot.gateway.operations import OutboundOp
 from bot.kernel.ids import BootId, OutboxId, SessionId, TurnId, new_id
 from bot.outbox.tables import OutState, Policy, outbox
 from bot.storage.database import Tx
+from bot.storage.metadata import among, exactly
 
-WAITING = (OutState.QUEUED.value, OutState.CLAIMED.value, OutState.UNCERTAIN.value)
+_WAITING_STATES = (OutState.QUEUED.value, OutState.CLAIMED.value, OutState.UNCERTAIN.value)
 NOT_READY = "not_ready"
 """Reason of a row that only waits for its channel."""
-HOLDING = (OutState.CLAIMED.value, OutState.UNCERTAIN.value)
+WAITING = among(outbox.c.state, _WAITING_STATES)
+HOLDING = among(outbox.c.state, (OutState.CLAIMED.value, OutState.UNCERTAIN.value))
+CLAIMED = exactly(outbox.c.state, OutState.CLAIMED.value)
+PARKED = exactly(outbox.c.state, OutState.PARKED.value)
+QUEUED = exactly(outbox.c.state, OutState.QUEUED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +59,7 @@ def insert(
 ) -> tuple[list[OutboxId], Row | None]:
     """Queue the parts of one reply. If nothing else of its thread waits, the first is claimed and returned."""
     path = ops[0].path
-    free = not tx.execute(
-        sa.select(sa.exists().where(outbox.c.thread_key == path.thread, outbox.c.state.in_(WAITING)))
-    ).scalar()
+    free = not tx.execute(sa.select(sa.exists().where(outbox.c.thread_key == path.thread, WAITING))).scalar()
     ids = [OutboxId(new_id(now)) for _ in ops]
     rows = [
         {
@@ -92,14 +95,10 @@ def insert(
 
 def claim_next(tx: Tx, thread_key: str, boot: BootId, now: datetime) -> Row | None:
     """Claim the oldest waiting row of a thread if it is due. Nothing overtakes it while it is not."""
-    oldest = (
-        sa.select(sa.func.min(outbox.c.seq))
-        .where(outbox.c.thread_key == thread_key, outbox.c.state.in_(WAITING))
-        .scalar_subquery()
-    )
+    oldest = sa.select(sa.func.min(outbox.c.seq)).where(outbox.c.thread_key == thread_key, WAITING).scalar_subquery()
     row = tx.execute(
         outbox.update()
-        .where(outbox.c.seq == oldest, outbox.c.state == OutState.QUEUED.value, outbox.c.not_before <= now)
+        .where(outbox.c.seq == oldest, QUEUED, outbox.c.not_before <= now)
         .values(state=OutState.CLAIMED.value, boot=boot, attempts=outbox.c.attempts + 1, tried_at=now, reason=None)
         .returning(outbox)
     ).first()
@@ -133,7 +132,7 @@ def requeue(
 
 
 def uncertain(tx: Tx, row: Row, boot: BootId) -> bool:
-    return _move(tx, row, boot, (OutState.CLAIMED.value,), {"state": OutState.UNCERTAIN.value})
+    return _move(tx, row, boot, CLAIMED, {"state": OutState.UNCERTAIN.value})
 
 
 def park(tx: Tx, row: Row, boot: BootId, reason: str, now: datetime) -> list[OutboxId]:
@@ -143,7 +142,7 @@ def park(tx: Tx, row: Row, boot: BootId, reason: str, now: datetime) -> list[Out
         return []
     rest = tx.execute(
         outbox.update()
-        .where(outbox.c.reply_id == row.reply_id, outbox.c.state == OutState.QUEUED.value)
+        .where(outbox.c.thread_key == row.thread_key, WAITING, outbox.c.reply_id == row.reply_id, QUEUED)
         .values(values)
         .returning(outbox.c.id)
     )
@@ -154,7 +153,7 @@ def void_older_boots(tx: Tx, boot: BootId) -> int:
     """At start, under the data folder's lock: what an earlier process was sending is uncertain."""
     done = tx.execute(
         outbox.update()
-        .where(outbox.c.state.in_(HOLDING), sa.or_(outbox.c.boot.is_(None), outbox.c.boot != boot))
+        .where(HOLDING, sa.or_(outbox.c.boot.is_(None), outbox.c.boot != boot))
         .values(state=OutState.UNCERTAIN.value, boot=boot)
     )
     return done.rowcount
@@ -162,28 +161,22 @@ def void_older_boots(tx: Tx, boot: BootId) -> int:
 
 def due_threads(connection: sa.Connection, now: datetime, limit: int) -> list[str]:
     """Threads whose oldest waiting row may be sent now."""
-    oldest = (
-        sa.select(sa.func.min(outbox.c.seq).label("seq"))
-        .where(outbox.c.state.in_(WAITING))
-        .group_by(outbox.c.thread_key)
-        .subquery()
-    )
     rows = connection.execute(
         sa.select(outbox.c.thread_key)
-        .select_from(outbox.join(oldest, oldest.c.seq == outbox.c.seq))
-        .where(outbox.c.state == OutState.QUEUED.value, outbox.c.not_before <= now)
+        .select_from(outbox.join(oldest := _oldest(), oldest.c.seq == outbox.c.seq))
+        .where(QUEUED, outbox.c.not_before <= now)
         .order_by(outbox.c.seq)
         .limit(limit)
     )
     return [row.thread_key for row in rows]
 
 
-def next_due(connection: sa.Connection) -> datetime | None:
-    """When the next queued row becomes due."""
+def next_due(connection: sa.Connection, now: datetime) -> datetime | None:
+    """When the next thread becomes due whose oldest waiting row is not due yet; a row behind another tells nothing."""
     found: datetime | None = connection.execute(
-        sa.select(sa.func.min(outbox.c.not_before, type_=outbox.c.not_before.type)).where(
-            outbox.c.state == OutState.QUEUED.value
-        )
+        sa.select(sa.func.min(outbox.c.not_before, type_=outbox.c.not_before.type))
+        .select_from(outbox.join(oldest := _oldest(), oldest.c.seq == outbox.c.seq))
+        .where(QUEUED, outbox.c.not_before > now)
     ).scalar()
     return found
 
@@ -191,7 +184,7 @@ def next_due(connection: sa.Connection) -> datetime | None:
 def in_doubt(connection: sa.Connection, boot: BootId) -> list[Row]:
     rows = connection.execute(
         sa.select(outbox)
-        .where(outbox.c.state == OutState.UNCERTAIN.value, outbox.c.boot == boot)
+        .where(HOLDING, outbox.c.state == OutState.UNCERTAIN.value, outbox.c.boot == boot)
         .order_by(outbox.c.seq)
     )
     return [_row(row) for row in rows]
@@ -201,7 +194,7 @@ def wake_channel(tx: Tx, channel: str, now: datetime) -> int:
     """The channel can send again: rows that only waited for that are due now."""
     done = tx.execute(
         outbox.update()
-        .where(outbox.c.channel == channel, outbox.c.state == OutState.QUEUED.value, outbox.c.reason == NOT_READY)
+        .where(WAITING, outbox.c.channel == channel, QUEUED, outbox.c.reason == NOT_READY)
         .values(not_before=now)
     )
     return done.rowcount
@@ -233,7 +226,7 @@ class Parked:
 def parked(connection: sa.Connection, limit: int) -> list[Parked]:
     rows = connection.execute(
         sa.select(outbox.c.id, outbox.c.channel, outbox.c.reason, outbox.c.ended_at)
-        .where(outbox.c.state == OutState.PARKED.value)
+        .where(PARKED)
         .order_by(outbox.c.ended_at.desc())
         .limit(limit)
     )
@@ -243,19 +236,23 @@ def parked(connection: sa.Connection, limit: int) -> list[Parked]:
 def counts(connection: sa.Connection) -> dict[str, int]:
     """Rows that are not done, and those parked, by state."""
     rows = connection.execute(
-        sa.select(outbox.c.state, sa.func.count().label("number"))
-        .where(outbox.c.state != OutState.SENT.value)
-        .group_by(outbox.c.state)
+        sa.union_all(
+            *(
+                sa.select(outbox.c.state, sa.func.count().label("number")).where(some).group_by(outbox.c.state)
+                for some in (WAITING, PARKED)
+            )
+        )
     )
     return {row.state: row.number for row in rows}
 
 
-def _move(tx: Tx, row: Row, boot: BootId, from_states: Collection[str], values: dict[str, Any]) -> bool:
-    done = tx.execute(
-        outbox.update()
-        .where(outbox.c.id == row.id, outbox.c.state.in_(from_states), outbox.c.boot == boot)
-        .values(values)
-    )
+def _oldest() -> sa.Subquery:
+    """The oldest waiting row of each thread."""
+    return sa.select(sa.func.min(outbox.c.seq).label("seq")).where(WAITING).group_by(outbox.c.thread_key).subquery()
+
+
+def _move(tx: Tx, row: Row, boot: BootId, from_states: sa.ColumnElement[bool], values: dict[str, Any]) -> bool:
+    done = tx.execute(outbox.update().where(outbox.c.id == row.id, from_states, outbox.c.boot == boot).values(values))
     return bool(done.rowcount)
 
 

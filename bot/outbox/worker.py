@@ -47,6 +47,7 @@ class Doubtful:
 @dataclass(frozen=True, slots=True)
 class Never:
     reason: str
+    code: str = "permanent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ async def look_up(channel: Channel, row: Row) -> Outcome:
         case Receipt():
             return Arrived(found, found=True)
         case NotSent():
-            return Later(NOT_ARRIVED, timedelta())
+            # At once the first time; a platform that swallows one try after the other gets the usual pauses.
+            return Later(NOT_ARRIVED, timedelta() if row.attempts <= 1 else None)
         case CannotTell() | Bug():
             return Doubtful()

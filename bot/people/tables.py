@@ -65,5 +65,6 @@ pairing_request = sa.Table(
     sa.Column("decided_at", UtcDateTime),
     sa.Column("decided_by", sa.Text),
     sa.CheckConstraint("state IN ('open', 'accepted', 'declined')", name="state"),
+    sa.Index("ix_pairing_request_account", "channel", "address"),
     sa.Index("uq_pairing_request_open", "channel", "address", unique=True, sqlite_where=sa.text("state = 'open'")),
 )

@@ -82,6 +82,8 @@ class TurnState(StrEnum):
     PARKED = "parked"
 
 
+OCCUPYING = (TurnState.RUNNING.value, TurnState.INTERRUPTED.value)
+
 turn = sa.Table(
     "turn",
     metadata,
@@ -131,6 +133,6 @@ message = sa.Table(
     sa.Column("deleted_at", UtcDateTime),
     sa.CheckConstraint("role IN ('user', 'assistant')", name="role"),
     sa.UniqueConstraint("turn_id", "position"),
-    sa.Index("ix_message_session_epoch", "session_id", "history_epoch", "id"),
+    sa.Index("ix_message_history", "session_id", "history_epoch", "turn_id", "position"),
     sa.Index("ix_message_ref", "ref"),
 )

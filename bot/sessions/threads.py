@@ -13,8 +13,9 @@ from bot.audit.events import Actor, Record, SessionChanged
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import SessionId, new_id
 from bot.sessions.audience import Audience
-from bot.sessions.tables import participant, place, session, thread, turn
+from bot.sessions.tables import OCCUPYING, participant, place, session, thread, turn
 from bot.storage.database import Tx
+from bot.storage.metadata import among
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,13 @@ class Session:
 
 def by_thread(connection: sa.Connection, keys: Collection[str]) -> dict[str, Session]:
     """The sessions that these thread keys lead to, by key; keys without one are left out."""
-    rows = connection.execute(_select(thread.c.key).where(thread.c.key.in_(sorted(set(keys)))))
+    joined = _select(thread.c.key).join(thread, thread.c.session_id == session.c.id)
+    rows = connection.execute(joined.where(thread.c.key.in_(sorted(set(keys)))))
     return {row.key: _session(row) for row in rows}
 
 
 def get(connection: sa.Connection, session_id: SessionId) -> Session | None:
-    row = connection.execute(_select(thread.c.key).where(session.c.id == session_id)).first()
+    row = connection.execute(_select().where(session.c.id == session_id)).first()
     return None if row is None else _session(row)
 
 
@@ -69,7 +71,7 @@ def move_threads(tx: Tx, recorder: Recorder, old_place: str, new_place: str, now
         .select_from(thread.join(session, session.c.id == thread.c.session_id))
         .where(
             session.c.place_key == new_place,
-            sa.or_(thread.c.key == old_place, thread.c.key.startswith(f"{old_place}:")),
+            sa.or_(thread.c.key == old_place, thread.c.key.startswith(f"{old_place}:", autoescape=True)),
         )
     ).all()
     for row in rows:
@@ -99,9 +101,9 @@ def takes_part(connection: sa.Connection, session_ids: Collection[SessionId], ad
 
 
 def _select(*more: sa.ColumnElement[str]) -> sa.Select[Any]:
-    busy = sa.exists().where(turn.c.session_id == session.c.id, turn.c.state.in_(("running", "interrupted")))
+    busy = sa.exists().where(turn.c.session_id == session.c.id, among(turn.c.state, OCCUPYING))
     return sa.select(session, place.c.audience, busy.label("busy"), *more).select_from(
-        session.join(place, place.c.key == session.c.place_key).join(thread, thread.c.session_id == session.c.id)
+        session.join(place, place.c.key == session.c.place_key)
     )
 
 

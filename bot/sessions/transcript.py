@@ -86,7 +86,7 @@ def history(connection: sa.Connection, scope: SessionScope) -> list[Said]:
             message.c.session_id == scope.session,
             message.c.history_epoch == session.c.history_epoch,
             message.c.audience_epoch == session.c.audience_epoch,
-            sa.or_(session.c.history_start.is_(None), message.c.turn_id >= session.c.history_start),
+            message.c.turn_id >= sa.func.coalesce(session.c.history_start, ""),
         )
         .order_by(message.c.turn_id, message.c.position)
     )
@@ -105,10 +105,14 @@ def by_ref(connection: sa.Connection, ref: str) -> Said | None:
 
 def mark_edited(tx: Tx, ref: str, body: Body, at: datetime) -> bool:
     """A person changed a message that was answered already. The new words are kept for later readers; the answer
-    stands. False if the message is unknown or the edit is older than what is stored."""
+    stands. False if the message is unknown or deleted, or the edit is older than what is stored."""
     done = tx.execute(
         message.update()
-        .where(message.c.ref == ref, sa.or_(message.c.edited_at.is_(None), message.c.edited_at < at))
+        .where(
+            message.c.ref == ref,
+            message.c.deleted_at.is_(None),
+            sa.or_(message.c.edited_at.is_(None), message.c.edited_at < at),
+        )
         .values(text=body.text, spans=[[s.start, s.end, s.kind.value] for s in body.spans], edited_at=at)
     )
     return bool(done.rowcount)

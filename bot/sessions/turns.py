@@ -9,9 +9,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.kernel.ids import BootId, SessionId, TurnId, new_id
-from bot.sessions.tables import TurnState, session
+from bot.sessions.tables import OCCUPYING, TurnState, session
 from bot.sessions.tables import turn as turn_table
 from bot.storage.database import Tx
+from bot.storage.metadata import among
+
+_OCCUPIED = among(turn_table.c.state, OCCUPYING)
+_RUNNING = sa.and_(_OCCUPIED, turn_table.c.state == TurnState.RUNNING.value)
+_INTERRUPTED = sa.and_(_OCCUPIED, turn_table.c.state == TurnState.INTERRUPTED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn |
     """Take up the session's interrupted turn, counting the attempt. None if it has none."""
     row = tx.execute(
         turn_table.update()
-        .where(turn_table.c.session_id == session_id, turn_table.c.state == TurnState.INTERRUPTED.value)
+        .where(turn_table.c.session_id == session_id, _INTERRUPTED)
         .values(
             state=TurnState.RUNNING.value,
             boot=boot,
@@ -78,7 +83,7 @@ def finish(tx: Tx, turn: Turn, boot: BootId, outcome: str, model: str | None, no
         turn_table.update()
         .where(
             turn_table.c.id == turn.id,
-            turn_table.c.state == TurnState.RUNNING.value,
+            _RUNNING,
             turn_table.c.boot == boot,
             turn_table.c.audience_epoch
             == sa.select(session.c.audience_epoch).where(session.c.id == turn.session).scalar_subquery(),
@@ -91,7 +96,9 @@ def finish(tx: Tx, turn: Turn, boot: BootId, outcome: str, model: str | None, no
 def park(tx: Tx, turn_id: TurnId, now: datetime) -> None:
     """Give the turn up; its rows are parked with it."""
     tx.execute(
-        turn_table.update().where(turn_table.c.id == turn_id).values(state=TurnState.PARKED.value, finished_at=now)
+        turn_table.update()
+        .where(turn_table.c.id == turn_id, _OCCUPIED)
+        .values(state=TurnState.PARKED.value, finished_at=now)
     )
 
 
@@ -99,7 +106,11 @@ def interrupt(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
     """Give a running turn back to be run again (an attempt failed by a bug)."""
     done = tx.execute(
         turn_table.update()
-        .where(turn_table.c.id == turn_id, turn_table.c.state == TurnState.RUNNING.value, turn_table.c.boot == boot)
+        .where(
+            turn_table.c.id == turn_id,
+            _RUNNING,
+            turn_table.c.boot == boot,
+        )
         .values(state=TurnState.INTERRUPTED.value)
     )
     return bool(done.rowcount)
@@ -109,16 +120,18 @@ def release(tx: Tx, turn_id: TurnId, boot: BootId) -> bool:
     """Give a running turn back without having it count as an attempt: it only waited (for the model, for a start)."""
     done = tx.execute(
         turn_table.update()
-        .where(turn_table.c.id == turn_id, turn_table.c.state == TurnState.RUNNING.value, turn_table.c.boot == boot)
+        .where(
+            turn_table.c.id == turn_id,
+            _RUNNING,
+            turn_table.c.boot == boot,
+        )
         .values(state=TurnState.INTERRUPTED.value, attempt=turn_table.c.attempt - 1)
     )
     return bool(done.rowcount)
 
 
 def sessions_interrupted(connection: sa.Connection) -> list[SessionId]:
-    rows = connection.execute(
-        sa.select(turn_table.c.session_id).where(turn_table.c.state == TurnState.INTERRUPTED.value)
-    )
+    rows = connection.execute(sa.select(turn_table.c.session_id).where(_INTERRUPTED))
     return [SessionId(row.session_id) for row in rows]
 
 
@@ -126,7 +139,7 @@ def void_older_boots(tx: Tx, boot: BootId) -> Sequence[SessionId]:
     """At start, under the data folder's lock: turns that an earlier process left running wait to be run again."""
     rows = tx.execute(
         turn_table.update()
-        .where(turn_table.c.state == TurnState.RUNNING.value, turn_table.c.boot != boot)
+        .where(_RUNNING, turn_table.c.boot != boot)
         .values(state=TurnState.INTERRUPTED.value)
         .returning(turn_table.c.session_id)
     )

@@ -9,11 +9,13 @@ no effect outside the database, because it runs again on its own when a companio
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -22,6 +24,11 @@ from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import to_the_end
 from bot.storage import migrate
 from bot.storage.metadata import metadata
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -33,6 +40,10 @@ READERS = 3
 
 class StoreBusyError(TransientError):
     """The file is locked by another program, or the disk is full. Nothing of the unit was stored."""
+
+
+class StoreLockedError(StoreBusyError):
+    """Another program holds the file."""
 
 
 class StoreDamagedError(PermanentError):
@@ -104,7 +115,10 @@ class Database:
 
         Raises `migrate.NewerDatabaseError` for a file of a later version, `StoreDamagedError` for a broken one.
         """
-        await asyncio.to_thread(migrate.prepare, path)
+        try:
+            await asyncio.to_thread(migrate.prepare, path)
+        except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
+            raise translated(error) from error
         writer = _engine(path, readonly=False)
         readers = _engine(path, readonly=True)
         try:
@@ -113,8 +127,7 @@ class Database:
                 try:
                     yield database
                 finally:
-                    async with database._turn:
-                        await connection.exec_driver_sql("PRAGMA optimize")
+                    await database._close()
         finally:
             await readers.dispose()
             await writer.dispose()
@@ -130,10 +143,17 @@ class Database:
         """
         pending = _Pending(unit)
         self._queue.append(pending)
-        async with self._turn:
-            if not pending.done.done():
-                batch, self._queue = self._queue, []
-                await to_the_end(self._commit(batch), "store-commit")
+        try:
+            await self._turn.acquire()
+            if pending.done.done():
+                self._turn.release()
+            else:
+                await to_the_end(self._lead(), "store-commit")
+        except asyncio.CancelledError:
+            # A unit that no batch has taken yet never runs; one that was taken runs to its end.
+            if not pending.done.cancel() and not pending.done.cancelled():
+                pending.done.exception()  # nobody is left to hear of it
+            raise
         return cast(T, pending.done.result())
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
@@ -141,36 +161,63 @@ class Database:
         try:
             async with self._readers.connect() as connection:
                 return await connection.run_sync(query)
-        except sa.exc.OperationalError as error:
-            raise _translated(error) from error
+        except sa.exc.DatabaseError as error:
+            raise translated(error) from error
 
-    async def maintain(self) -> None:
-        """Fold the write-ahead log back into the file and cut it. Call when idle."""
+    async def maintain(self) -> bool:
+        """Fold the write-ahead log back into the file and cut it. Call when idle. False if a reader that is still at
+        work kept a part of it back (sqlite.org/pragma.html#pragma_wal_checkpoint)."""
         async with self._turn:
-            await self._connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy = await self._pragma("wal_checkpoint(TRUNCATE)")
+        return not busy
+
+    async def _close(self) -> None:
+        async with self._turn:
+            try:
+                await self._pragma("optimize")
+            except sqlite3.OperationalError as error:
+                log.info("statistics of the store were not refreshed: %s", error)
+
+    async def _pragma(self, text: str) -> int:
+        """Run a PRAGMA outside any transaction, which SQLAlchemy would begin. Returns its first number."""
+        driver = cast("aiosqlite.Connection", (await self._connection.get_raw_connection()).driver_connection)
+        async with driver.execute(f"PRAGMA {text}") as cursor:
+            row = await cursor.fetchone()
+        return int(row[0]) if row else 0
+
+    async def _lead(self) -> None:
+        """Commit everything that waits. The caller has taken the turn; this gives it back, whatever becomes of the
+        caller, so that nobody begins on the connection while a transaction is open on it."""
+        try:
+            batch, self._queue = self._queue, []
+            await self._commit(batch)
+        finally:
+            self._turn.release()
 
     async def _commit(self, batch: Sequence[_Pending]) -> None:
-        live = [pending for pending in batch if not pending.done.cancelled()]
+        live = [pending for pending in batch if not pending.done.done()]
+        if not live:
+            return
         results, error = await self._attempt([pending.unit for pending in live])
         if error is None:
             for pending, result in zip(live, results, strict=True):
                 _settle(pending, result)
         elif len(live) == 1:
             _settle(live[0], error=error)
+        elif isinstance(error, StoreLockedError):  # nobody's fault, and each would wait the whole timeout again
+            for pending in live:
+                _settle(pending, error=StoreLockedError(error.message))
         else:
             for pending in live:
                 await self._commit([pending])
 
     async def _attempt(self, units: Sequence[Callable[[Tx], Any]]) -> tuple[list[Any], Exception | None]:
         try:
-            results = await self._connection.run_sync(self._transact, units)
-        except sa.exc.OperationalError as error:
-            return [], _translated(error)
+            return await self._connection.run_sync(self._transact, units), None
+        except sa.exc.DatabaseError as error:
+            return [], translated(error)
         except Exception as error:  # noqa: BLE001 - handed to the caller who brought the unit, whatever it is
             return [], error
-        for hook in self._hooks:
-            hook.committed()
-        return results, None
 
     def _transact(self, connection: sa.Connection, units: Sequence[Callable[[Tx], Any]]) -> list[Any]:
         try:
@@ -182,6 +229,8 @@ class Database:
             for hook in self._hooks:
                 hook.rolled_back()
             raise
+        for hook in self._hooks:
+            hook.committed()
         return results
 
 
@@ -194,9 +243,12 @@ def _settle(pending: _Pending, result: Any = None, error: Exception | None = Non
         pending.done.set_result(result)
 
 
-def _translated(error: sa.exc.OperationalError) -> Exception:
-    text = str(error.orig)
-    if any(sign in text for sign in ("locked", "busy", "disk is full", "disk I/O", "unable to open", "readonly")):
+def translated(error: sa.exc.DatabaseError | sqlite3.DatabaseError) -> Exception:
+    """What SQLite said, as one of the two kinds of failure; a mistake in a statement stays what it is."""
+    text = str(error.orig if isinstance(error, sa.exc.DatabaseError) else error)
+    if "locked" in text or "busy" in text:
+        return StoreLockedError(f"the store cannot take this now: {text}")
+    if any(sign in text for sign in ("is full", "disk I/O", "unable to open", "readonly")):
         return StoreBusyError(f"the store cannot take this now: {text}")
     if "malformed" in text or "not a database" in text:
         return StoreDamagedError(f"the store is damaged ({text}): restore a backup")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -37,6 +38,17 @@ class UtcDateTime(sa.types.TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         return None if value is None else _EPOCH + timedelta(microseconds=int(value))
+
+
+def among(column: sa.ColumnElement[Any], values: Collection[str]) -> sa.ColumnElement[bool]:
+    """`column IN (...)` with the values (of our own making) written out: SQLite proves that a query may use a partial
+    index only from literals, never from bound parameters (sqlite.org/partialindex.html, section 3.1)."""
+    return column.in_([sa.literal_column(f"'{value}'") for value in values])
+
+
+def exactly(column: sa.ColumnElement[Any], value: str) -> sa.ColumnElement[bool]:
+    """`column = '...'`, written out like `among`."""
+    return column == sa.literal_column(f"'{value}'")
 
 
 def one_of(column: str, values: type) -> sa.CheckConstraint:

@@ -1,13 +1,13 @@
-"""Alembic's entry. Run through `bot.storage.migrate.upgrade`, which sets the URL."""
+"""Alembic's entry. Run through `bot.storage.migrate.upgrade`, which hands over the connection."""
 
 from __future__ import annotations
 
-import sqlalchemy as sa
 from alembic import context
 
-engine = sa.create_engine(context.config.attributes["url"])
-with engine.connect() as connection:
-    context.configure(connection=connection, render_as_batch=True)
-    with context.begin_transaction():
-        context.run_migrations()
-engine.dispose()
+context.configure(
+    connection=context.config.attributes["connection"],
+    render_as_batch=True,
+    transactional_ddl=True,  # SQLite has it; Alembic assumes the driver's habit of committing before every statement
+)
+with context.begin_transaction():
+    context.run_migrations()
