@@ -26,7 +26,9 @@ class Finding:
 def check(settings: Settings) -> tuple[Finding, ...]:
     """Every broken rule, in the order of the settings."""
     return tuple(
-        finding for rule in (_people, _llm, _telegram, _mail, _terminal, _web, _channels) for finding in rule(settings)
+        finding
+        for rule in (_people, _llm, _discord, _telegram, _slack, _mail, _terminal, _web, _channels)
+        for finding in rule(settings)
     )
 
 
@@ -50,6 +52,8 @@ def _people(settings: Settings) -> Iterator[Finding]:
     for person_id, person in settings.people.items():
         handles = [("email", address.casefold()) for address in person.email]
         handles += [("telegram", str(number)) for number in person.telegram]
+        handles += [("discord", str(number)) for number in person.discord]
+        handles += [("slack", member) for member in person.slack]
         for handle in handles:
             owner = owners.setdefault(handle, person_id)
             if owner != person_id:
@@ -117,6 +121,25 @@ def _telegram(settings: Settings) -> Iterator[Finding]:
         yield Finding(("web.enabled", f"{here}.mode"), 'off, but channels.telegram.mode is "webhook"', "true")
 
 
+def _discord(settings: Settings) -> Iterator[Finding]:
+    discord, here = settings.channels.discord, "channels.discord"
+    if discord.enabled and discord.token is None:
+        yield Finding((f"{here}.token", f"{here}.enabled"), "missing: discord is on", "a token, or enabled = false")
+    if discord.gateway_url is not None and not discord.gateway_url.startswith(("ws://", "wss://")):
+        yield Finding((f"{here}.gateway_url",), "not a websocket address", "ws://… or wss://…")
+
+
+def _slack(settings: Settings) -> Iterator[Finding]:
+    slack, here = settings.channels.slack, "channels.slack"
+    if not slack.enabled:
+        return
+    for key, token, start in (("bot_token", slack.bot_token, "xoxb-"), ("app_token", slack.app_token, "xapp-")):
+        if token is None:
+            yield Finding((f"{here}.{key}", f"{here}.enabled"), "missing: slack is on", "a token, or enabled = false")
+        elif not token.get_secret_value().startswith(start):
+            yield Finding((f"{here}.{key}",), "not that kind of token", f"a token that begins with {start}")
+
+
 def _mail(settings: Settings) -> Iterator[Finding]:
     email, here = settings.channels.email, "channels.email"
     smtp, relay = email.smtp, email.relay
@@ -181,5 +204,5 @@ def _web(settings: Settings) -> Iterator[Finding]:
 
 def _channels(settings: Settings) -> Iterator[Finding]:
     channels = settings.channels
-    if not (channels.telegram.enabled or channels.email.enabled or channels.terminal.enabled):
+    if not (settings.network_channel or channels.email.enabled or channels.terminal.enabled):
         yield Finding(("channels",), "no channel is on: nobody can reach the executive", None, "warning")

@@ -27,6 +27,9 @@ def test_there_are_secrets_to_look_for() -> None:
         "channels.telegram.token",
         "channels.telegram.webhook_secret",
         "channels.email.relay.password",
+        "channels.discord.token",
+        "channels.slack.bot_token",
+        "channels.slack.app_token",
     }
 
 
