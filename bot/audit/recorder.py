@@ -87,7 +87,7 @@ class Recorder:
             clean, salt = self._redactor.clean(record.text), os.urandom(16)
             mac = text_mac(salt, clean)
             text = {"id": new_id(at), "salt": salt, "text": clean, "erased_at": None}
-        fields = json.dumps(payload_fields(record.payload), default=_enum, separators=(",", ":"), sort_keys=True)
+        fields = _storable(payload_fields(record.payload), self._redactor)
         row: dict[str, object] = {
             "id": number,
             "at": stored_instant(at),
@@ -96,7 +96,7 @@ class Recorder:
             "actor": record.actor.id,
             "session_id": record.session,
             "turn_id": record.turn,
-            "payload": self._redactor.clean(fields),
+            "payload": json.dumps(fields, separators=(",", ":"), sort_keys=True),
             "content_id": text["id"] if text else None,
             "content_mac": mac,
         }
@@ -112,7 +112,19 @@ def stored_instant(at: datetime) -> int | None:
     return UtcDateTime().process_bind_param(at, None)  # type: ignore[arg-type]
 
 
-def _enum(value: object) -> object:
-    if isinstance(value, StrEnum):
-        return value.value
-    raise TypeError(f"{type(value).__name__} has no place in an audit payload")
+def _storable(value: object, redactor: Redactor) -> object:
+    """A payload's value for JSON. Secrets are masked string by string: written as JSON first, a secret with a quote or
+    an accent would no longer be recognised."""
+    match value:
+        case StrEnum():
+            return value.value
+        case str():
+            return redactor.clean(value)
+        case None | bool() | int():
+            return value
+        case dict():
+            return {name: _storable(each, redactor) for name, each in value.items()}
+        case tuple():
+            return [_storable(each, redactor) for each in value]
+        case _:
+            raise TypeError(f"{type(value).__name__} has no place in an audit payload")

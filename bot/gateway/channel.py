@@ -16,7 +16,7 @@ from typing import Protocol
 from bot.gateway.events import Attachment, InboundEvent, ReplyPath
 from bot.gateway.operations import Found, OutboundOp, Receipt, Reply
 from bot.kernel.clock import Clock
-from bot.kernel.errors import TransientError
+from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from bot.kernel.supervise import Supervisor
 
@@ -24,6 +24,10 @@ from bot.kernel.supervise import Supervisor
 class NotReadyError(TransientError):
     """Nothing was tried: the channel (or the receiving end of this thread) is not connected. The row waits, in order,
     without using up one of its attempts, until the channel rings `context.ready` or a minute has passed."""
+
+
+class TargetGoneError(PermanentError):
+    """The message that should be edited is not there any more; its text is sent as a message of its own."""
 
 
 class Accepted(StrEnum):
@@ -169,7 +173,8 @@ class Channel(Protocol):
         """Carry out one operation. `again`: an earlier try may have arrived; say so in the message.
 
         Raises `NotReadyError` (nothing tried), `UncertainError` (may have happened), `TransientError` (did not happen,
-        try later), `PermanentError` (never will). Never retries by itself.
+        try later), `TargetGoneError` (nothing to edit or delete), `PermanentError` (never will). Never retries by
+        itself. That a message to delete is gone already is success.
         """
         ...
 

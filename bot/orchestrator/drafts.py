@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,8 @@ from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import TurnId
 from bot.kernel.supervise import attempt, cancel, start
 
+StandIn = Callable[[], Awaitable[Callable[[], Awaitable[str | None]]]]
+
 FIRST_SIGN = timedelta(milliseconds=400)
 """An answer that is there sooner needs no sign of life."""
 SIGN_INTERVAL = timedelta(seconds=4)
@@ -21,13 +24,18 @@ SIGN_INTERVAL = timedelta(seconds=4)
 
 
 class Drafter:
-    """Offers the text so far to the channel at a bounded pace while the block runs."""
+    """Offers the text so far to the channel at a bounded pace while the block runs.
 
-    def __init__(self, channel: Channel, path: ReplyPath, turn: TurnId, clock: Clock) -> None:
+    Where the channel has a placeholder, `stand_in` is called once, when the answer takes longer than `FIRST_SIGN`, and
+    gives a function that tells the placeholder's ref as soon as it is sent.
+    """
+
+    def __init__(self, channel: Channel, path: ReplyPath, turn: TurnId, clock: Clock, stand_in: StandIn) -> None:
         self._channel = channel
         self._path = path
         self._turn = turn
         self._clock = clock
+        self._stand_in = stand_in
         self._parts: list[str] = []
         self._new = False
         self._task: asyncio.Task[None] | None = None
@@ -53,16 +61,23 @@ class Drafter:
 
     async def _show(self) -> None:
         await self._clock.sleep(FIRST_SIGN)
+        try:
+            await attempt(self._keep_showing(), f"draft of {self._turn}")
+        except OpenExecutiveError:
+            return
+
+    async def _keep_showing(self) -> None:
+        find_ref = await self._stand_in() if self._channel.placeholder is not None else None
+        ref: str | None = None
         while True:
-            text = "".join(self._parts) if self._new and self._parts else None
-            self._new = False
-            try:
-                await attempt(self._channel.draft(self._path, self._turn, text), "draft")
-            except OpenExecutiveError:
-                return
-            waited = timedelta()
+            if find_ref is not None and ref is None:
+                ref = await find_ref()
+            if find_ref is None or ref is not None:
+                text = "".join(self._parts) if self._new and self._parts else None
+                self._new = False
+                await self._channel.draft(self._path, self._turn, text, ref)
+            waited = DRAFT_INTERVAL
+            await self._clock.sleep(DRAFT_INTERVAL)
             while not self._new and waited < SIGN_INTERVAL:
                 await self._clock.sleep(DRAFT_INTERVAL)
                 waited += DRAFT_INTERVAL
-            if waited < DRAFT_INTERVAL:
-                await self._clock.sleep(DRAFT_INTERVAL)

@@ -218,7 +218,7 @@ class Lanes:
             if thought is not None:
                 prompted, finished = thought
                 return await self._steps.commit(turn, rows, prompted, finished, self._steps.decide(finished))
-        return await self._steps.stopped(turn)
+        return await self._steps.stopped(turn, rows)
 
     async def _think(self, turn: Turn, rows: Sequence[inbox.Row]) -> tuple[Prompted, Finished]:
         """Recall, prompt, complete: within a place. The person's own places come first, so that one person cannot

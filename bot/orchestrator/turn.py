@@ -3,7 +3,7 @@ them in order and decides what becomes of failures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from bot.audit.recorder import Recorder
 from bot.files.service import Files
 from bot.gateway.channel import Channel
 from bot.gateway.events import Body, CommandInvoked, MessageReceived, Proof, ReplyPath
-from bot.gateway.operations import Reply
+from bot.gateway.operations import OutboundOp, Reply
 from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
 from bot.kernel.clock import Clock
@@ -29,6 +29,7 @@ from bot.orchestrator import commands, journal, material
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.decide import Answer, Decision, Silent, decide
 from bot.orchestrator.drafts import Drafter
+from bot.outbox import growth
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.people import store as people
@@ -43,6 +44,9 @@ T = TypeVar("T")
 ORCHESTRATOR = Actor("system", "orchestrator")
 
 SHORTER_TRIES = 4
+PLACEHOLDER = "placeholder"
+PLACEHOLDER_TAKEN = "placeholder_taken"
+STOPPED = "*(stopped)*"
 AWAY = "I was away when you wrote ({count}, the first at {first:%Y-%m-%d %H:%M} UTC). Say a word and I will answer."
 
 
@@ -167,6 +171,9 @@ class TurnSteps:
         decision: Decision,
     ) -> Next | Overtaken:
         """Transcript, reply, audit and the end of the rows in one transaction; then the reply leaves."""
+        channel = rows[-1].channel
+        text = decision.text if isinstance(decision, Answer) else "…"
+        planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
@@ -176,11 +183,11 @@ class TurnSteps:
             state = InState.SILENT if isinstance(decision, Silent) else InState.ANSWERED
             ended = inbox.end_turn(tx, turn.id, state, now)
             self._write_transcript(tx, turn, ended, prompted, decision, now)
+            ops = self._grown(tx, turn, channel, planned, silent=isinstance(decision, Silent))
             queued: tuple[Queued, ...] = ()
-            if isinstance(decision, Answer):
-                reply = Reply(reply_path(rows), decision.text)
+            if ops:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
-                queued = (self._p.outbox.queue(tx, rows[-1].channel, reply, origin),)
+                queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
             self._audit_end(tx, turn, outcome, finished, [i for q in queued for i in q.ids], now)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)
@@ -218,8 +225,10 @@ class TurnSteps:
 
         return await self._write_and_send(unit)
 
-    async def stopped(self, turn: Turn) -> Next | Overtaken:
-        """A person stopped the turn: its rows end, nothing is said by it."""
+    async def stopped(self, turn: Turn, rows: Sequence[inbox.Row]) -> Next | Overtaken:
+        """A person stopped the turn: its rows end, nothing is said by it but in a placeholder that stands already."""
+        channel = rows[-1].channel
+        planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), STOPPED))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
@@ -227,7 +236,14 @@ class TurnSteps:
                 return Overtaken(), ()
             inbox.end_turn(tx, turn.id, InState.STOPPED, now, "stopped")
             self._record(tx, turn, TurnFinished("stopped", "", "stopped", 0, 0, _milliseconds(turn, now), ()))
-            return self._claim_more(tx, turn.session, now)
+            queued: tuple[Queued, ...] = ()
+            placeholder = self._placeholder(tx, turn, channel)
+            if placeholder is not None:
+                origin = Origin(turn.session, turn.id, turn.audience_epoch)
+                ops = growth.grown(planned, placeholder)
+                queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
+            following, notices = self._claim_more(tx, turn.session, now)
+            return following, (*queued, *notices)
 
         return await self._write_and_send(unit)
 
@@ -242,7 +258,7 @@ class TurnSteps:
             queued: tuple[Queued, ...] = ()
             if rows:
                 origin = Origin(turn.session, turn.id, turns.current_epochs(tx.connection, turn.session)[1])
-                queued = (self._p.outbox.queue(tx, rows[-1].channel, Reply(reply_path(rows), text), origin),)
+                queued = (self._say(tx, turn, rows, text, origin),)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)
 
@@ -266,7 +282,7 @@ class TurnSteps:
             if text is None or not journal.note(tx, turn.id, "told_that_it_waits", {}, "", now):
                 return None, ()
             origin = Origin(turn.session, turn.id, turn.audience_epoch)
-            return None, (self._p.outbox.queue(tx, rows[-1].channel, Reply(reply_path(rows), text), origin),)
+            return None, (self._say(tx, turn, rows, text, origin),)
 
         await self._write_and_send(unit)
 
@@ -297,10 +313,10 @@ class TurnSteps:
     # --- parts -----------------------------------------------------------------------------------------------------
 
     async def _ask(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> Finished:
-        path = reply_path(rows)
+        path, channel = reply_path(rows), self._p.channels[rows[-1].channel]
         finished: Finished | None = None
         async with (
-            Drafter(self._p.channels[rows[-1].channel], path, turn.id, self._p.clock) as drafter,
+            Drafter(channel, path, turn.id, self._p.clock, lambda: self._stand_in(turn, channel, path)) as drafter,
             aclosing(converse(self._p.model, prompted.built.request)) as events,
         ):
             async for event in events:
@@ -314,6 +330,49 @@ class TurnSteps:
         if finished is None:
             raise RuntimeError("the model's stream ended without its last event")
         return finished
+
+    async def _stand_in(self, turn: Turn, channel: Channel, path: ReplyPath) -> Callable[[], Awaitable[str | None]]:
+        """Put up the turn's placeholder (once, over restarts too); returns what finds its ref."""
+
+        def unit(tx: Tx) -> tuple[OutboxId | None, tuple[Queued, ...]]:
+            known = journal.result_of(tx.connection, turn.id, PLACEHOLDER, {})
+            if known is not None or not turns.is_running(tx.connection, turn, self._p.boot):
+                return (OutboxId(known) if known else None), ()
+            origin = Origin(turn.session, turn.id, turn.audience_epoch)
+            queued = self._p.outbox.queue(tx, channel.name, Reply(path, channel.placeholder or "…"), origin)
+            journal.note(tx, turn.id, PLACEHOLDER, {}, queued.ids[-1], self._p.clock.now())
+            return queued.ids[-1], (queued,)
+
+        row_id = await self._write_and_send(unit)
+
+        async def find() -> str | None:
+            return None if row_id is None else await self._p.outbox.ref_of(row_id)
+
+        return find
+
+    def _placeholder(self, tx: Tx, turn: Turn, channel: str) -> OutboxId | None:
+        """The turn's placeholder that still waits for its last words; asking takes it."""
+        if self._p.channels[channel].placeholder is None:
+            return None
+        known = journal.result_of(tx.connection, turn.id, PLACEHOLDER, {})
+        if known is None or not journal.note(tx, turn.id, PLACEHOLDER_TAKEN, {}, "", self._p.clock.now()):
+            return None
+        return OutboxId(known)
+
+    def _grown(
+        self, tx: Tx, turn: Turn, channel: str, planned: Sequence[OutboundOp], *, silent: bool
+    ) -> Sequence[OutboundOp]:
+        """What is really sent: the plan, or the plan grown out of the turn's placeholder; silence takes that away."""
+        placeholder = self._placeholder(tx, turn, channel)
+        if placeholder is None:
+            return () if silent else planned
+        return (growth.removal(planned, placeholder),) if silent else growth.grown(planned, placeholder)
+
+    def _say(self, tx: Tx, turn: Turn, rows: Sequence[inbox.Row], text: str, origin: Origin) -> Queued:
+        channel = rows[-1].channel
+        planned = self._p.channels[channel].plan(Reply(reply_path(rows), text))
+        ops = self._grown(tx, turn, channel, planned, silent=False)
+        return self._p.outbox.queue_operations(tx, channel, ops, origin)
 
     async def _said(self, row: inbox.Row, recalled: Recalled) -> tuple[Said, Sequence[Image]]:
         event = row.event

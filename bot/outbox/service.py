@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -27,13 +27,13 @@ from bot.audit.events import (
 )
 from bot.audit.recorder import Recorder
 from bot.gateway.channel import Channel
-from bot.gateway.operations import OutboundOp, Reply
+from bot.gateway.operations import Delete, Edit, OutboundOp, Receipt, Reply, Send
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import BootId, OutboxId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bell, Bug, Supervisor, attempt, to_the_end
-from bot.outbox import store
+from bot.outbox import growth, store
 from bot.outbox.store import NOT_READY, Origin, Row
 from bot.outbox.tables import OutState, Policy
 from bot.outbox.worker import (
@@ -41,6 +41,7 @@ from bot.outbox.worker import (
     Arrived,
     Broken,
     Doubtful,
+    Gone,
     Later,
     Never,
     NotTried,
@@ -59,6 +60,8 @@ MAX_BUGS = 3
 NOT_READY_WAIT = timedelta(seconds=60)
 IDLE_POLL = timedelta(seconds=30)
 BATCH = 200
+PLANNED_AT_ONCE = 6_000
+"""Characters of a reply that are planned on the event loop."""
 
 Guard = Callable[[sa.Connection, Row], str | None]
 """Looks again at a row that is about to be claimed; returns why it must not be sent, in a short name
@@ -101,8 +104,23 @@ class Outbox:
         """Plan a reply and queue its parts in this transaction."""
         return self.queue_operations(tx, channel, self._channels[channel].plan(reply), origin, policy)
 
+    async def plan(self, channel: str, reply: Reply) -> Sequence[OutboundOp]:
+        """Plan a reply before the transaction: cutting a long one takes time that the event loop does not have."""
+        if len(reply.markdown) <= PLANNED_AT_ONCE:
+            return self._channels[channel].plan(reply)
+        return await asyncio.to_thread(self._channels[channel].plan, reply)
+
+    async def ref_of(self, row_id: OutboxId) -> str | None:
+        """What the platform calls the message that a row became; None while it is not sent."""
+        return await self._database.read(lambda c: store.ref_of(c, row_id))
+
     def queue_operations(
-        self, tx: Tx, channel: str, ops: Sequence[OutboundOp], origin: Origin, policy: Policy
+        self,
+        tx: Tx,
+        channel: str,
+        ops: Sequence[OutboundOp],
+        origin: Origin,
+        policy: Policy = Policy.RESEND_ONCE,
     ) -> Queued:
         if not ops:
             raise ValueError(f"{channel} planned nothing for a reply that has text")
@@ -186,6 +204,11 @@ class Outbox:
         channel = self._channels.get(row.channel)
         if channel is None:
             return await self._settle(row, Never("the channel is switched off", "channel_off"))
+        if growth.own_target(row.op) is not None:
+            aimed = await self._patiently(lambda: self._database.read(lambda c: _aimed(c, row)))
+            if aimed is None:
+                return await self._settle(row, Arrived(Receipt(None, self._clock.now()), found=False))
+            row = aimed
         outcome = await attempt_send(channel, row) if row.state is OutState.CLAIMED else Doubtful()
         if not isinstance(outcome, Doubtful):
             return await self._settle(row, outcome)
@@ -222,9 +245,12 @@ class Outbox:
             self._apply(tx, row, outcome)
             return self._claim_checked(tx, row.thread_key)
 
-        following = await attempt(self._write(unit), f"outcome of {row.id}")
-        if isinstance(following, Bug):  # the next row is at fault: this one's outcome must not be lost with it
-            following = await self._write(lambda tx: self._apply(tx, row, outcome))
+        following: Row | None = None
+        result = await attempt(self._write(unit), f"outcome of {row.id}")
+        if isinstance(result, Bug):  # the next row is at fault: this one's outcome must not be lost with it
+            await self._write(lambda tx: self._apply(tx, row, outcome))
+        else:
+            following = result
         if following is None and not isinstance(outcome, Arrived | Never):
             self._bell.ring()  # it waits in the table now: the poll must learn until when
         return following
@@ -237,6 +263,11 @@ class Outbox:
             case NotTried():
                 until = self._clock.now() + NOT_READY_WAIT
                 store.requeue(tx, row, self._boot, until, NOT_READY, again=row.again, uncount=True)
+            case Gone() if isinstance(row.op, Edit):
+                again = Send(row.op.path, row.op.text, row.op.plain)
+                store.rewrite(tx, row, self._boot, again, self._clock.now())
+            case Gone():
+                self._apply(tx, row, Arrived(Receipt(None, self._clock.now()), found=True))
             case Later(reason, after):
                 self._retry(tx, row, reason, after)
             case Doubtful():
@@ -289,3 +320,12 @@ class Outbox:
 
     def _record(self, tx: Tx, row: Row, payload: Payload, text: str | None = None) -> None:
         self._recorder.record(tx, Record(payload, session=row.session, turn=row.turn, text=text))
+
+
+def _aimed(connection: sa.Connection, row: Row) -> Row | None:
+    """The row with its operation aimed at the message that it names by its outbox row; None if nothing is to do."""
+    target = growth.own_target(row.op)
+    if target is None or not isinstance(row.op, Edit | Delete):
+        return row
+    op = growth.aimed(row.op, store.ref_of(connection, target))
+    return None if op is None else replace(row, op=op)

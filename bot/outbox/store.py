@@ -131,6 +131,18 @@ def requeue(
     return _move(tx, row, boot, HOLDING, values)
 
 
+def rewrite(tx: Tx, row: Row, boot: BootId, op: OutboundOp, now: datetime) -> bool:
+    """Say it in another way, at once."""
+    values = {"state": OutState.QUEUED.value, "boot": None, "not_before": now, "op": dump_operation(op)}
+    return _move(tx, row, boot, HOLDING, values)
+
+
+def ref_of(connection: sa.Connection, row_id: OutboxId) -> str | None:
+    """What the platform calls the message that this row became; None while it is not sent."""
+    ref: str | None = connection.execute(sa.select(outbox.c.ref).where(outbox.c.id == row_id)).scalar()
+    return ref
+
+
 def uncertain(tx: Tx, row: Row, boot: BootId) -> bool:
     return _move(tx, row, boot, CLAIMED, {"state": OutState.UNCERTAIN.value})
 

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.gateway.channel import Channel, NotReadyError
+from bot.gateway.channel import Channel, NotReadyError, TargetGoneError
 from bot.gateway.operations import CannotTell, NotSent, Receipt
 from bot.kernel.errors import PermanentError, TransientError, UncertainError
 from bot.kernel.supervise import Bug, attempt
@@ -57,7 +57,12 @@ class Broken:
     reason: str
 
 
-Outcome = Arrived | NotTried | Later | Doubtful | Never | Broken
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """There is no message to edit."""
+
+
+Outcome = Gone | Arrived | NotTried | Later | Doubtful | Never | Broken
 
 
 async def attempt_send(channel: Channel, row: Row) -> Outcome:
@@ -65,6 +70,8 @@ async def attempt_send(channel: Channel, row: Row) -> Outcome:
         result = await attempt(channel.send(row.op, row.id, row.again), f"send {row.id}")
     except NotReadyError:
         return NotTried()
+    except TargetGoneError:
+        return Gone()
     except UncertainError as error:
         log.warning("send %s: outcome unknown: %s", row.id, error.message)
         return Doubtful()

@@ -146,6 +146,21 @@ def void_older_boots(tx: Tx, boot: BootId) -> Sequence[SessionId]:
     return [SessionId(row.session_id) for row in rows]
 
 
+def is_running(connection: sa.Connection, turn: Turn, boot: BootId) -> bool:
+    """Whether the turn still runs, under this boot."""
+    return bool(
+        connection.execute(
+            sa.select(
+                sa.exists().where(
+                    turn_table.c.id == turn.id,
+                    turn_table.c.state == TurnState.RUNNING.value,
+                    turn_table.c.boot == boot,
+                )
+            )
+        ).scalar()
+    )
+
+
 def current_epochs(connection: sa.Connection, session_id: SessionId) -> tuple[int, int]:
     row = connection.execute(
         sa.select(session.c.history_epoch, session.c.audience_epoch).where(session.c.id == session_id)
