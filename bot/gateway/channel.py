@@ -159,6 +159,15 @@ class Channel(Protocol):
         edits; None where drafts have a form of their own (or none)."""
         ...
 
+    @property
+    def has_buttons(self) -> bool:
+        """Whether `Ask` operations can be sent; elsewhere a question names the words that answer it."""
+        ...
+
+    async def direct(self, address: str) -> ReplyPath:
+        """Where something is said to this account alone, unasked. Raises like `send` if there is no such place."""
+        ...
+
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Connects by itself and retries for ever with backoff; what keeps it from receiving
         stands in `health`. Returns never; raises only on a bug."""

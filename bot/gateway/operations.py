@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -97,6 +98,14 @@ class Ask:
 
 
 OutboundOp = Send | Edit | Delete | React | OpenThread | Ask
+
+
+def asking(ops: Sequence[OutboundOp], choices: Sequence[Choice], expires_at: datetime | None) -> list[OutboundOp]:
+    """A planned text as a question: its last message carries the buttons, beneath the whole text."""
+    *before, last = ops
+    if not isinstance(last, Send) or last.files:
+        raise ValueError("a question ends with its text")
+    return [*before, Ask(last.path, last.text, last.plain, tuple(choices), expires_at)]
 
 
 @dataclass(frozen=True, slots=True)

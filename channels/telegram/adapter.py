@@ -77,6 +77,14 @@ class Telegram:
     def placeholder(self) -> None:
         return None
 
+    @property
+    def has_buttons(self) -> bool:
+        return True
+
+    async def direct(self, address: str) -> ReplyPath:
+        """A private chat has the person's own id (Bot API, Chat)."""
+        return ReplyPath(thread=f"{NAME}:{address}", address=address)
+
     async def run(self, inbox: Inbox) -> None:
         self._inbox = inbox
         me = await self._identify()
