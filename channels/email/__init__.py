@@ -14,7 +14,8 @@ from channels.email.adapter import EmailChannel
 from config.schema import Email
 
 
-def build(settings: Email, context: ChannelContext, *, local_mode: bool) -> EmailChannel:
+def build(settings: Email, context: ChannelContext, *, local_mode: bool | None = None) -> EmailChannel:
     """The mail channel. `local_mode`: the server is bound to loopback, there is no relay and no other network channel,
-    so that roster senders `@localhost` are taken for who they say they are."""
-    return EmailChannel(settings, context, local_mode=local_mode)
+    so that roster senders `@localhost` are taken for who they say they are; None takes the context's word."""
+    trusted = context.local_trust if local_mode is None else local_mode
+    return EmailChannel(settings, context, local_mode=trusted)

@@ -22,7 +22,7 @@ from bot.gateway.events import Attachment, DeliveryReported, InboundEvent, Messa
 from bot.gateway.operations import CannotTell, Found, NotSent, OutboundOp, Receipt, Reply, Send
 from bot.gateway.text_layout import plain
 from bot.kernel.errors import PermanentError, TransientError
-from bot.kernel.ids import BlobHash, OutboxId, TurnId
+from bot.kernel.ids import BlobHash, OutboxId, TurnId, new_id
 from bot.kernel.retry import Backoff
 from channels.email import compose, mapping, mime, proof, server
 from channels.email.addresses import base, is_ours
@@ -69,9 +69,21 @@ class EmailChannel:
         return NAME
 
     @property
+    def placeholder(self) -> None:
+        return None
+
+    @property
     def port(self) -> int | None:
         """The port that mail comes in on; None while there is none."""
         return self._port
+
+    @property
+    def has_buttons(self) -> bool:
+        return False
+
+    async def direct(self, address: str) -> ReplyPath:
+        """A mail of its own begins a thread of its own."""
+        return ReplyPath(thread=f"{NAME}:{new_id(self._context.clock.now())}", address=address, subject="A word")
 
     async def run(self, inbox: Inbox) -> None:
         backoff = Backoff(cap=timedelta(minutes=1))
@@ -217,7 +229,7 @@ class EmailChannel:
             return CannotTell()
         return NotSent() if at is None else Receipt(mapping.ref(compose.message_id(key, self._own)), at)
 
-    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None) -> None:
+    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None, ref: str | None = None) -> None:
         """Mail shows nothing of an answer that is being written."""
 
     async def fetch(self, attachment: Attachment) -> BlobHash:

@@ -121,7 +121,7 @@ def _folded(text: str, used: int) -> str:
 
 def _content(op: Send, files: Sequence[File], *, again: bool) -> bytes:
     """MIME headers, blank line and body: plain text first, HTML as the alternative, files behind."""
-    plain = well_formed(op.plain).replace("\0", "")
+    plain = well_formed(op.plain).replace("\0", "").rstrip()
     message = EmailMessage(policy=email.policy.SMTP.clone(cte_type="7bit"))
     message.set_content(f"{plain}\n\n{AGAIN_LINE}\n" if again else f"{plain}\n", charset="utf-8")
     markup = well_formed(op.text).replace("\0", "")

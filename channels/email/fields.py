@@ -35,5 +35,5 @@ def head(raw: bytes) -> bytes:
 
 
 def body(raw: bytes) -> bytes:
-    """All after it."""
-    return b"".join(re.split(rb"\r?\n\r?\n", raw, maxsplit=1)[1:])
+    """All after it; everything, if there is none."""
+    return re.split(rb"\r?\n\r?\n", raw, maxsplit=1)[-1]

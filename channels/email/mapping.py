@@ -146,8 +146,8 @@ def dedupe_key(mail: Mail, own: Own) -> str:
     true copies (their trace headers differ, their text does not) are one. Without an id: sender, date and subject."""
     identity = _message_id(mail.parsed)
     if identity is None:
-        parts = (mail.parsed.first(name) or "" for name in ("from", "date", "subject"))
-        identity = "content:" + _digest("\0".join(parts).encode())
+        parts = [mail.parsed.first(name) or "" for name in ("from", "date", "subject")]
+        identity = "content:" + _digest("\0".join(parts).encode() if any(parts) else mail.raw)
     return f"{NAME}:{own.address}:{identity}:{_digest(_body_bytes(mail.raw))}"
 
 

@@ -84,7 +84,7 @@ def _mark_runs(lines: list[str], kinds: list[SpanKind], certain: list[bool]) -> 
     """Lines that begin with `>`. A run of blank lines between two quoted ones belongs to the quote."""
     last: int | None = None
     for index, line in enumerate(lines):
-        if _MARKED.match(line) and not (last is None and index and _closes_bracket(lines[max(0, index - 3) : index], line)):
+        if _MARKED.match(line) and not (last is None and _closes_bracket(lines[max(0, index - 3) : index], line)):
             kinds[index], certain[index] = _QUOTED, True
             if last is not None:
                 for between in range(last + 1, index):

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 from channels.email.resolver import DnsFailure, Kind, Resolver
 
@@ -102,8 +102,9 @@ def spf_passes(ip: str, mail_from: str, helo: str, resolver: Resolver) -> bool:
         return False
 
     spf = _spf()
+    evaluation: Any = spf.query
 
-    class Query(spf.query):  # type: ignore[misc]
+    class Query(evaluation):  # type: ignore[misc]
         """The library's evaluation over our resolver: its own takes a DNS that does not answer for an empty one."""
 
         def dns(self, name: str, qtype: str, cnames: object = None, ignore_void: bool = False) -> list[object]:

@@ -7,7 +7,8 @@ from bot.gateway.operations import Send
 from bot.kernel.ids import OutboxId
 from channels.email import guards, mapping, mime
 from channels.email.compose import compose
-from tests.channels.email.support import OWN, START, mail
+from tests.channels.email.support import OWN, mail
+from tests.channels.support import START
 
 
 def reason(raw: bytes, mail_from: str = "ann@corp.example") -> str | None:
