@@ -76,7 +76,9 @@ def reconcile(current: Sequence[Person], wanted: Mapping[PersonId, Person], *, a
             changes.append(Change(person, "added"))
             continue
         paired = frozenset(handle for handle in before.handles if handle.origin is Origin.PAIRED)
-        after = replace(person, handles=person.handles | paired)
+        theirs = {(handle.channel, handle.address) for handle in paired}
+        named = frozenset(handle for handle in person.handles if (handle.channel, handle.address) not in theirs)
+        after = replace(person, handles=named | paired)
         if after != before:
             changes.append(Change(after, "updated" if before.active else "reactivated"))
     gone = [p for p in current if p.origin is Origin.SETTINGS and p.active and p.id not in wanted]

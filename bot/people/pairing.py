@@ -84,20 +84,22 @@ def claim(
 def confirm(tx: Tx, recorder: Recorder, code_id: str, actor: Actor, now: datetime) -> Person | None:
     """Link the account that claimed the code. None unless the code is claimed and its time has not run out."""
     row = tx.execute(
-        sa.select(pairing_code).where(
-            pairing_code.c.id == code_id, pairing_code.c.state == "claimed", pairing_code.c.expires_at > now
-        )
+        sa.select(pairing_code).where(pairing_code.c.id == code_id, pairing_code.c.state == "claimed")
     ).first()
     if row is None:
+        return None
+    if row.expires_at <= now:
+        _move(tx, recorder, code_id, "expired", row.channel)
         return None
     _move(tx, recorder, code_id, "confirmed", row.channel)
     store.add_handle(tx, PersonId(row.person_id), Handle(row.channel, row.address, Origin.PAIRED), now)
     recorder.record(tx, Record(PersonPaired(PersonId(row.person_id), row.channel), actor))
+    _answer_request(tx, recorder, row.channel, row.address, actor, now)
     return store.get(tx.connection, PersonId(row.person_id))
 
 
 def refuse(tx: Tx, recorder: Recorder, code_id: str) -> None:
-    """The terminal said no, or went away."""
+    """The terminal said no, or went away. A code that has come to its end already stays as it is."""
     _move(tx, recorder, code_id, "refused", None)
 
 
@@ -180,8 +182,30 @@ def decide(
     return new
 
 
+def _answer_request(tx: Tx, recorder: Recorder, channel: str, address: str, actor: Actor, now: datetime) -> None:
+    """An account that has found its owner no longer waits to be let in."""
+    answered = tx.execute(
+        pairing_request.update()
+        .where(
+            pairing_request.c.channel == channel,
+            pairing_request.c.address == address,
+            pairing_request.c.state == "open",
+        )
+        .values(state="accepted", decided_at=now, decided_by=actor.id)
+        .returning(pairing_request.c.id)
+    )
+    for row in answered.all():
+        recorder.record(tx, Record(PairingRequested(row.id, channel, "accepted"), actor))
+
+
 def _move(tx: Tx, recorder: Recorder, code_id: str, to: str, channel: str | None) -> None:
-    tx.execute(pairing_code.update().where(pairing_code.c.id == code_id).values(state=to))
+    moved = tx.execute(
+        pairing_code.update()
+        .where(pairing_code.c.id == code_id, pairing_code.c.state.in_(("open", "claimed")))
+        .values(state=to)
+    )
+    if not moved.rowcount:
+        return
     recorder.record(tx, Record(PairingCode(code_id, to, channel)))  # type: ignore[arg-type]
 
 

@@ -65,14 +65,26 @@ def apply(tx: Tx, recorder: Recorder, changes: Sequence[Change], now: datetime) 
             tx.execute(person.insert().values(id=after.id, created_at=now, **values))
         else:
             tx.execute(person.update().where(person.c.id == after.id).values(values))
-        tx.execute(handle.delete().where(handle.c.person_id == after.id, handle.c.origin == Origin.SETTINGS.value))
-        for owned in sorted(after.handles, key=lambda h: (h.channel, h.address)):
-            if owned.origin is Origin.SETTINGS and after.active:
-                add_handle(tx, after.id, owned, now)
+        if after.active:  # the handles of the deactivated stay: they are told from strangers by them
+            _follow_settings(tx, after, now)
         recorder.record(
             tx,
             Record(PersonChanged(after.id, change.kind, after.origin.value)),  # type: ignore[arg-type]
         )
+
+
+def _follow_settings(tx: Tx, after: Person, now: datetime) -> None:
+    wanted = {(h.channel, h.address): h for h in after.handles if h.origin is Origin.SETTINGS}
+    stored = tx.execute(
+        sa.select(handle.c.channel, handle.c.address).where(
+            handle.c.person_id == after.id, handle.c.origin == Origin.SETTINGS.value
+        )
+    )
+    present = {(row.channel, row.address) for row in stored}
+    for channel, address in sorted(present - wanted.keys()):
+        tx.execute(handle.delete().where(handle.c.channel == channel, handle.c.address == address))
+    for key in sorted(wanted.keys() - present):
+        add_handle(tx, after.id, wanted[key], now)
 
 
 def add_handle(tx: Tx, person_id: PersonId, owned: Handle, now: datetime) -> None:
