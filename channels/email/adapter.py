@@ -15,6 +15,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bot.gateway import text as markdown
 from bot.gateway.channel import Accepted, ChannelContext, Health, HttpRoute, Inbox, LocalHandler, NotReadyError
@@ -28,10 +29,12 @@ from channels.email import compose, mapping, mime, proof, server
 from channels.email.addresses import base, is_ours
 from channels.email.maildir import Maildir, host_part
 from channels.email.mapping import NAME, Own
-from channels.email.relay import RelaySender
 from channels.email.render import to_html
 from channels.email.resolver import Resolver, SystemResolver, split_nameserver
 from config.schema import Email
+
+if TYPE_CHECKING:
+    from channels.email.relay import RelaySender
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +60,7 @@ class EmailChannel:
             frozenset(domain.lower() for domain in settings.per_user_from),
         )
         self._maildir = Maildir(context.data_dir / "maildir", host_part(self._own.id_domain))
-        self._relay = None if settings.relay.host is None else RelaySender(settings.relay, settings.smtp.hostname)
+        self._relay = None if settings.relay.host is None else _relay(settings)
         self._proofs = asyncio.Semaphore(MAX_PROOFS)
         self._health = Health(False, "the mail server has not started yet")
         self._port: int | None = None
@@ -256,6 +259,13 @@ class EmailChannel:
 
     async def close(self) -> None:
         """Nothing is held between sends."""
+
+
+def _relay(settings: Email) -> RelaySender:
+    """Imported here: without a relay its library is not loaded."""
+    from channels.email.relay import RelaySender
+
+    return RelaySender(settings.relay, settings.smtp.hostname)
 
 
 class _NoDns:

@@ -8,6 +8,10 @@ Fields = tuple[tuple[str, str], ...]
 """(lower-case name, value on one line), in order; bytes beyond ASCII as surrogate escapes."""
 
 
+LIMIT = 1 << 18
+"""Bytes of a header block that are looked at. Servers refuse far smaller ones."""
+
+
 def split(raw: bytes) -> Fields:
     """What looks like a field is one; what does not is passed over."""
     fields: list[tuple[str, str]] = []
@@ -22,16 +26,17 @@ def split(raw: bytes) -> Fields:
 
 
 def is_plain(raw: bytes) -> bool:
-    """Whether all parsers see the same fields: no bare CR, no NUL, no line that is neither field nor continuation."""
+    """Whether all parsers see the same fields: no bare CR, no NUL, no line that is neither field nor continuation, and
+    an end within `LIMIT`."""
     block = head(raw)
-    if b"\0" in block or re.search(rb"\r(?!\n)", block):
+    if len(block) == LIMIT or b"\0" in block or re.search(rb"\r(?!\n)", block):
         return False
     return all(not line or line[:1] in b" \t" or b":" in line for line in re.split(rb"\r?\n", block))
 
 
 def head(raw: bytes) -> bytes:
-    """All before the first blank line."""
-    return re.split(rb"\r?\n\r?\n", raw, maxsplit=1)[0]
+    """All before the first blank line, `LIMIT` bytes at most."""
+    return re.split(rb"\r?\n\r?\n", raw[:LIMIT], maxsplit=1)[0]
 
 
 def body(raw: bytes) -> bytes:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from email.utils import collapse_rfc2231_value
+from itertools import islice
 from typing import TypeVar
 
 from channels.email import fields, files, flowed, html, invite
@@ -26,6 +27,9 @@ MAX_PARTS = 200
 MAX_DEPTH = 30
 MAX_BOUNDARIES = 5_000
 """Lines that begin with `--`; a mail with more is not taken apart (each part costs a hundred times its bytes)."""
+MAX_HEADERS = 2_000
+MAX_VALUE = 50_000
+"""Characters of one header."""
 MAX_TEXT = 400_000
 """Characters of body text that travel on; the whole mail stays stored."""
 
@@ -100,7 +104,8 @@ def parse(raw: bytes) -> ParsedMail:
 
 
 def header_fields(message: Message) -> fields.Fields:
-    return tuple((str(name).lower(), str(value)) for name, value in message.raw_items())
+    items = islice(message.raw_items(), MAX_HEADERS)
+    return tuple((str(name)[:200].lower(), str(value)[:MAX_VALUE]) for name, value in items)
 
 
 def _boundaries(raw: bytes) -> int:
@@ -110,7 +115,7 @@ def _boundaries(raw: bytes) -> int:
 def _as_text(raw: bytes, note: str) -> ParsedMail:
     """Header and body without the library."""
     text = _plain(decode(fields.body(raw)[: 4 * MAX_TEXT]))
-    return ParsedMail(fields.split(raw[:1_000_000]), Rendering(_cut(text)), notes=(note,))
+    return ParsedMail(fields.split(raw), Rendering(_cut(text)), notes=(note,))
 
 
 def _read(message: Message) -> ParsedMail:
