@@ -46,6 +46,7 @@ from bot.llm import service as llm
 from bot.llm.model import Model
 from bot.orchestrator import prompt
 from bot.orchestrator.immediate import Immediate
+from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.lanes import Lanes
 from bot.orchestrator.service import Orchestrator
 from bot.orchestrator.turn import Parts, TurnSteps
@@ -150,6 +151,7 @@ class Daemon:
     receivers: Supervisor
     doors: Supervisor
     work: Supervisor
+    introductions: Introductions
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -206,7 +208,8 @@ class Daemon:
         async def status_text() -> str:
             return describe(await daemon.status())
 
-        immediate = Immediate(store.database, store.clock, outbox, work, lanes, channels, status_text)
+        introductions = Introductions(store.database, store.recorder, store.clock, outbox, channels)
+        immediate = Immediate(store.database, store.clock, outbox, work, lanes, channels, introductions, status_text)
         orchestrator = Orchestrator(store.database, lanes, immediate, boot)
         rules = Rules(
             settings.intake.stale_after,
@@ -217,7 +220,7 @@ class Daemon:
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            store.clock.monotonic(),
+            introductions, store.clock.monotonic(),
         )  # fmt: skip
         return daemon
 
@@ -232,6 +235,7 @@ class Daemon:
         await self.orchestrator.start()
         for name, channel in self.channels.items():
             self.receivers.service(f"channel:{name}", channel.run(self.intake.port(name)))
+        self.work.service("introductions", self.introductions.run())
         self.work.service("upkeep", self._upkeep())
         self.work.service("watchdog", self._watchdog())
         notify(os.environ, "READY=1")

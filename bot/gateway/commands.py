@@ -22,6 +22,7 @@ COMMANDS: dict[str, Command] = {
         Command("status", "what I am doing and whether all channels receive", immediate=True),
         Command("stop", "stop the answer that is being written", immediate=True),
         Command("room", "what this place is and who reads here; the principal can say what it is"),
+        Command("privacy", "who reads what is said here, for how long, and how to erase it"),
         Command("pair", "claim this account with a code from `openexecutive pair`"),
     )
 }

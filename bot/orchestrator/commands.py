@@ -27,6 +27,8 @@ class Asked:
     session: SessionId
     place: str
     now: datetime
+    provider: str
+    """Who computes the answers (`anthropic`, `offline`)."""
 
 
 class Handler(Protocol):
@@ -63,14 +65,18 @@ def _room(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     refusal = _may_not_declare(asked, known, wish)
     if refusal is not None:
         return refusal
+    if wish in LISTENING:
+        places.listen(tx, asked.place, on=LISTENING[wish])
+        return HEARS if LISTENING[wish] else HEARS_NOT
     places.declare(tx, recorder, asked.place, Audience(wish), Actor("person", asked.person.id), asked.now)
     after = places.get(tx.connection, asked.place)
     return _describe(after or known)
 
 
 def _may_not_declare(asked: Asked, known: places.Known, wish: str) -> str | None:
-    if wish not in DECLARABLE:
-        return f"I understand `/room`, and from a principal `/room {'`, `/room '.join(DECLARABLE)}`."
+    if wish not in DECLARABLE and wish not in LISTENING:
+        words = "`, `/room ".join((*DECLARABLE, *LISTENING))
+        return f"I understand `/room`, and from a principal `/room {words}`."
     if asked.person.role is not Role.PRINCIPAL:
         return "Only a principal can say what a place is."
     if known.kind in (PlaceKind.DIRECT, PlaceKind.MAIL) or asked.event.sender.proof not in (
@@ -81,6 +87,27 @@ def _may_not_declare(asked: Asked, known: places.Known, wish: str) -> str | None
             "This can be said only in the place itself, on its own platform. Who reads here follows from who is here."
         )
     return None
+
+
+def _privacy(tx: Tx, recorder: Recorder, asked: Asked) -> str:
+    known = places.get(tx.connection, asked.place)
+    here = _describe(known) if known is not None else "I know nothing of this place yet."
+    heard = (
+        "I also hear what is not addressed to me here."
+        if known is not None and known.listens
+        else "What is not addressed to me is neither kept nor read by me."
+    )
+    provider = (
+        "No model provider reads along: answers are made on this machine by fixed rules."
+        if asked.provider == "offline"
+        else f"To answer, I send what is said here, and what I remember of it, to the provider {asked.provider}."
+    )
+    return (
+        f"{here}\n\n- Whoever runs the machine that I live on can technically read everything that I keep; reading "
+        f"private conversations takes a reason and is written into the audit.\n- {provider}\n- {heard}\n"
+        "- I keep what was said until it is erased. `/new` makes me stop looking at what was said here before; to have "
+        "it erased, ask a principal of your company.\n- The platform itself keeps its own copy by its own rules."
+    )
 
 
 def _describe(known: places.Known) -> str:
@@ -100,5 +127,17 @@ def _pair(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     )
 
 
+LISTENING = {"listen": True, "quiet": False}
+HEARS = (
+    "From now on I hear everything that is said here, keep it, and speak when I think that I am spoken to. "
+    "`/room quiet` ends that."
+)
+HEARS_NOT = "From now on I hear only what is addressed to me."
 DECLARABLE = ("room", "company", "external")
-HANDLERS: Mapping[str, Handler] = {"help": _help, "new": _new, "room": _room, "pair": _pair}
+HANDLERS: Mapping[str, Handler] = {
+    "help": _help,
+    "new": _new,
+    "room": _room,
+    "privacy": _privacy,
+    "pair": _pair,
+}

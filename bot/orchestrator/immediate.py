@@ -13,6 +13,8 @@ from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, TransientError
 from bot.kernel.supervise import Bug, Supervisor, attempt, to_the_end
+from bot.orchestrator import introductions
+from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.lanes import Lanes
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
@@ -32,6 +34,7 @@ class Immediate:
         supervisor: Supervisor,
         lanes: Lanes,
         channels: Mapping[str, Channel],
+        introductions: Introductions,
         status: Callable[[], Awaitable[str]],
     ) -> None:
         self._database = database
@@ -40,6 +43,7 @@ class Immediate:
         self._supervisor = supervisor
         self._lanes = lanes
         self._channels = channels
+        self._introductions = introductions
         self._status = status
 
     def take(self, row: inbox.Row) -> None:
@@ -64,6 +68,8 @@ class Immediate:
                 await self._end(row, InState.ANSWERED, None, "Stopped." if running else "Nothing is running here.")
             case CommandInvoked(name="status"):
                 await self._end(row, InState.ANSWERED, None, await self._status())
+            case ButtonPressed(token=token, response=response) as press if token.startswith(introductions.PREFIX):
+                await self._respond(row.channel, response, await self._introductions.pressed(row, press))
             case ButtonPressed(response=response) | FormSubmitted(response=response):
                 await self._end(row, InState.REFUSED, "no such button", None)
                 await self._respond(row.channel, response, NO_LONGER)

@@ -15,7 +15,7 @@ from bot.audit.events import Actor, CacheUsed, Payload, Record, TurnFailed, Turn
 from bot.audit.recorder import Recorder
 from bot.files.service import Files
 from bot.gateway.channel import Channel
-from bot.gateway.events import Body, CommandInvoked, MessageReceived, Proof, ReplyPath
+from bot.gateway.events import Body, CommandInvoked, MessageReceived, PlaceKind, Proof, ReplyPath
 from bot.gateway.operations import OutboundOp, Reply
 from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
@@ -47,6 +47,10 @@ SHORTER_TRIES = 4
 PLACEHOLDER = "placeholder"
 PLACEHOLDER_TAKEN = "placeholder_taken"
 STOPPED = "*(stopped)*"
+FIRST_CONTACT = (
+    "*You write to me for the first time: I keep what you write, and whoever runs this machine can read it. "
+    "`/privacy` says who reads what, for how long, and how to erase it.*"
+)
 AWAY = "I was away when you wrote ({count}, the first at {first:%Y-%m-%d %H:%M} UTC). Say a word and I will answer."
 
 
@@ -111,6 +115,7 @@ class Parts:
 class TurnSteps:
     def __init__(self, parts: Parts) -> None:
         self._p = parts
+        self._greeted: set[tuple[str, str]] = set()
 
     async def recall(self, turn: Turn, rows: Sequence[inbox.Row]) -> Recalled:
         wanted = sorted({row.person for row in rows if row.person is not None})
@@ -173,6 +178,9 @@ class TurnSteps:
         """Transcript, reply, audit and the end of the rows in one transaction; then the reply leaves."""
         channel = rows[-1].channel
         text = decision.text if isinstance(decision, Answer) else "…"
+        greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
+        if greeting is not None:
+            text = f"{text}\n\n{FIRST_CONTACT}"
         planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
@@ -183,6 +191,8 @@ class TurnSteps:
             state = InState.SILENT if isinstance(decision, Silent) else InState.ANSWERED
             ended = inbox.end_turn(tx, turn.id, state, now)
             self._write_transcript(tx, turn, ended, prompted, decision, now)
+            if greeting is not None:
+                people.greet(tx, channel, greeting, now)
             ops = self._grown(tx, turn, channel, planned, silent=isinstance(decision, Silent))
             queued: tuple[Queued, ...] = ()
             if ops:
@@ -212,7 +222,9 @@ class TurnSteps:
                 text = "I do not know you any more."
             else:
                 text = commands.run(
-                    tx, self._p.recorder, commands.Asked(event, person, turn.session, session.place, now)
+                    tx,
+                    self._p.recorder,
+                    commands.Asked(event, person, turn.session, session.place, now, self._p.model.provider),
                 )
             epoch = turns.current_epochs(tx.connection, turn.session)[1]
             reply = Reply(event.reply_path, text)
@@ -330,6 +342,18 @@ class TurnSteps:
         if finished is None:
             raise RuntimeError("the model's stream ended without its last event")
         return finished
+
+    async def _first_contact(self, row: inbox.Row) -> str | None:
+        """The account that is answered for the first time, alone: it is told what becomes of its words."""
+        event = row.event
+        if not isinstance(event, MessageReceived) or event.place.kind not in (PlaceKind.DIRECT, PlaceKind.MAIL):
+            return None
+        account = (row.channel, event.sender.address)
+        if account in self._greeted:
+            return None
+        greeted = await self._p.database.read(lambda c: people.was_greeted(c, *account))
+        self._greeted.add(account)
+        return None if greeted else event.sender.address
 
     async def _stand_in(self, turn: Turn, channel: Channel, path: ReplyPath) -> Callable[[], Awaitable[str | None]]:
         """Put up the turn's placeholder (once, over restarts too); returns what finds its ref."""

@@ -134,6 +134,22 @@ def deactivate(tx: Tx, recorder: Recorder, person_id: PersonId, actor: Actor, no
     return True
 
 
+def was_greeted(connection: sa.Connection, channel: str, address: str) -> bool:
+    """Whether this account was told once what becomes of its words. True for accounts of nobody."""
+    row = connection.execute(
+        sa.select(handle.c.greeted_at).where(handle.c.channel == channel, handle.c.address == address)
+    ).first()
+    return row is None or row.greeted_at is not None
+
+
+def greet(tx: Tx, channel: str, address: str, now: datetime) -> None:
+    tx.execute(
+        handle.update()
+        .where(handle.c.channel == channel, handle.c.address == address, handle.c.greeted_at.is_(None))
+        .values(greeted_at=now)
+    )
+
+
 def set_reachable(tx: Tx, channel: str, address: str, *, reachable: bool) -> None:
     """Remember that a person blocked (or unblocked) the executive on a channel."""
     tx.execute(

@@ -32,6 +32,7 @@ handle = sa.Table(
     sa.Column("person_id", sa.Text, sa.ForeignKey("person.id"), nullable=False),
     sa.Column("origin", sa.Text, nullable=False),
     sa.Column("reachable", sa.Boolean, nullable=False, server_default=sa.true()),
+    sa.Column("greeted_at", UtcDateTime),
     sa.Column("created_at", UtcDateTime, nullable=False),
     one_of("origin", Origin),
     sa.Index("ix_handle_person_id", "person_id"),

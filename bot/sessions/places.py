@@ -31,6 +31,10 @@ class Known:
     members: int | None
     audience: Audience
     because: str
+    open: bool
+    """The executive is in it."""
+    listens: bool
+    """It hears there what is not addressed to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +85,23 @@ def see(
     elif (seen.members is not None and seen.members != before.members) or (seen.title and seen.title != before.title):
         members = before.members if seen.members is None else seen.members
         tx.execute(place.update().where(place.c.key == key).values(title=seen.title or before.title, members=members))
+    if before is not None and not before.open:
+        tx.execute(place.update().where(place.c.key == key).values(open=True))
     _arrive(tx, key, present, now)
     return rejudge(tx, recorder, key, now, new=before is None)
 
 
-def leave(tx: Tx, recorder: Recorder, key: str, address: str, now: datetime) -> Shift | None:
-    """An account left the room."""
-    tx.execute(
+def leave(
+    tx: Tx, recorder: Recorder, key: str, address: str, now: datetime, members: int | None = None
+) -> Shift | None:
+    """An account left the room. `members`: how many are left, if the platform tells; else one fewer than before."""
+    gone = tx.execute(
         presence.update()
         .where(presence.c.place_key == key, presence.c.address == address, presence.c.until.is_(None))
         .values(until=now)
     )
+    left = place.c.members - gone.rowcount if members is None else members
+    tx.execute(place.update().where(place.c.key == key).values(members=left))
     return rejudge(tx, recorder, key, now, new=False)
 
 
@@ -101,19 +111,70 @@ def declare(tx: Tx, recorder: Recorder, key: str, audience: Audience, actor: Act
     return rejudge(tx, recorder, key, now, new=False, actor=actor)
 
 
+def listen(tx: Tx, key: str, *, on: bool) -> None:
+    """Whether messages that are not addressed to the executive are heard (and stored) in this place."""
+    tx.execute(place.update().where(place.c.key == key).values(listens=on))
+
+
+def unasked(connection: sa.Connection) -> list[Known]:
+    """Rooms of which nobody has said what they are, and no principal was asked."""
+    rows = connection.execute(
+        sa.select(place).where(
+            place.c.asked_at.is_(None),
+            place.c.declared.is_(None),
+            place.c.open,
+            place.c.kind.in_((PlaceKind.GROUP.value, PlaceKind.CHANNEL.value)),
+        )
+    )
+    return [_known(row) for row in rows]
+
+
+def mark_asked(tx: Tx, key: str, now: datetime) -> bool:
+    """False if a principal was asked already."""
+    done = tx.execute(place.update().where(place.c.key == key, place.c.asked_at.is_(None)).values(asked_at=now))
+    return bool(done.rowcount)
+
+
 def close(tx: Tx, key: str, now: datetime) -> None:
-    """The executive was put out of the place."""
-    tx.execute(place.update().where(place.c.key == key).values(open=False, changed_at=now))
+    """The executive was put out of the place. What was known of its members is worth nothing from now on: should it
+    come back, the place is `external` until there is fresh evidence."""
+    tx.execute(place.update().where(place.c.key == key).values(open=False, members=None, changed_at=now))
+    tx.execute(presence.update().where(presence.c.place_key == key, presence.c.until.is_(None)).values(until=now))
 
 
-def move(tx: Tx, old: str, new: str, now: datetime) -> None:
-    """The platform gave the place a new key. If events under the new key came first, the two become one."""
-    if get(tx.connection, new) is None:
+def move(tx: Tx, recorder: Recorder, old: str, new: str, now: datetime) -> Shift | None:
+    """The platform gave the place a new key. If events under the new key came first, the two become one: who is known
+    to be in either is in it, and what a principal said of the old one holds. Returns the shift if the sessions of the
+    old place are in a place that is judged differently now."""
+    before, other = get(tx.connection, old), get(tx.connection, new)
+    if before is None or old == new:
+        return None
+    if other is None:
         tx.execute(place.update().where(place.c.key == old).values(key=new, changed_at=now))
-        return
+        return None
+    present = tx.execute(
+        sa.select(presence.c.address).where(presence.c.place_key == old, presence.c.until.is_(None))
+    ).scalars()
+    _arrive(tx, new, present.all(), now)
     tx.execute(session.update().where(session.c.place_key == old).values(place_key=new))
     tx.execute(presence.delete().where(presence.c.place_key == old))
-    tx.execute(place.delete().where(place.c.key == old))
+    declared = tx.execute(
+        place.delete().where(place.c.key == old).returning(place.c.declared, place.c.declared_by)
+    ).one()
+    if other.declared is None:
+        tx.execute(
+            place.update()
+            .where(place.c.key == new)
+            .values(declared=declared.declared, declared_by=declared.declared_by)
+        )
+    # The sessions of the old place change their audience even if the new one is judged as it was.
+    wider = max(before.audience, other.audience, key=lambda audience: audience.width)
+    narrower = min(before.audience, other.audience, key=lambda audience: audience.width)
+    tx.execute(place.update().where(place.c.key == new).values(audience=narrower.value, because=other.because))
+    shift = rejudge(tx, recorder, new, now, new=False)
+    if shift is None and wider is not narrower:
+        _sessions(tx, new, widened=False)
+    return shift
 
 
 def rejudge(tx: Tx, recorder: Recorder, key: str, now: datetime, *, new: bool, actor: Actor = SYSTEM) -> Shift | None:
@@ -166,6 +227,12 @@ def _sessions(tx: Tx, key: str, *, widened: bool) -> tuple[SessionId, ...]:
 
 def _arrive(tx: Tx, key: str, addresses: Collection[str], now: datetime) -> None:
     if addresses:
+        # Who left and came back within one instant (a batch has one) is in it, though the interval is there already.
+        tx.execute(
+            presence.update()
+            .where(presence.c.place_key == key, presence.c.address.in_(sorted(set(addresses))), presence.c.since == now)
+            .values(until=None)
+        )
         tx.execute(
             presence.insert().prefix_with("OR IGNORE"),
             [{"place_key": key, "address": address, "since": now} for address in sorted(set(addresses))],
@@ -194,6 +261,8 @@ def _known(row: Any) -> Known:
         row.members,
         Audience(row.audience),
         row.because,
+        row.open,
+        row.listens,
     )
 
 

@@ -23,6 +23,8 @@ place = sa.Table(
     sa.Column("audience", sa.Text, nullable=False),
     sa.Column("because", sa.Text, nullable=False),
     sa.Column("open", sa.Boolean, nullable=False, server_default=sa.true()),
+    sa.Column("listens", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("asked_at", UtcDateTime),
     sa.Column("changed_at", UtcDateTime, nullable=False),
     one_of("kind", PlaceKind),
     one_of("audience", Audience),
