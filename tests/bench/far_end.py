@@ -1,0 +1,186 @@
+"""The far ends as processes of their own, and the load that they make.
+
+`python -m tests.bench.far_end telegram NAME…` holds one Bot API for each subject, writes messages and takes the time
+of what is delivered; `… model` is the Messages API with an instant model. Both read commands from standard input and
+answer each with one line of JSON: nothing of the load goes through a connection that the subjects use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from bot.kernel.supervise import cancel, start
+from tests.bench.report import covered, judge_order
+from tests.fakes.anthropic import FakeAnthropic
+from tests.fakes.anthropic_reply import Reply, say
+from tests.fakes.anthropic_script import ModelRequest
+from tests.fakes.faults import JsonObject
+from tests.fakes.telegram import FakeTelegram
+
+KEEP = 500
+PATIENCE = 60.0
+
+Command = Callable[[JsonObject], Awaitable[JsonObject]]
+
+
+def instant(request: ModelRequest) -> Reply:
+    """Answers at once and names the numbers of all messages that it was asked to answer."""
+    asked = re.findall(r"#\d+", request.turns[-1][1])
+    return say("Noted: " + " ".join(asked) if asked else "Hello.")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A message that somebody has written. `answered` gets the time of its answer."""
+
+    number: int
+    at: float
+    answered: asyncio.Future[float]
+
+
+class Load:
+    """People who write to one subject. All times are `time.monotonic()`."""
+
+    def __init__(self, telegram: FakeTelegram) -> None:
+        self._telegram = telegram
+        self._open: dict[int, asyncio.Future[float]] = {}
+        self._number = 0
+        self._sequence: list[tuple[int, list[int]]] = []
+
+    async def watch(self) -> None:
+        """Tell those who wait of every delivery."""
+        deliveries, seen = self._telegram.deliveries, 0
+        while True:
+            await deliveries.until(lambda: deliveries.count() > seen, timeout=86_400)  # noqa: B023 - awaited here
+            news = [entry for entry in deliveries if entry.seq > seen]
+            for entry in news:
+                numbers = covered(str(entry.body["text"]))
+                self._sequence.append((int(entry.body["chat_id"]), numbers))
+                for number in numbers:
+                    future = self._open.pop(number, None)
+                    if future is not None:
+                        future.set_result(entry.at)
+            seen = news[-1].seq
+
+    async def first(self, command: JsonObject) -> JsonObject:
+        """Write `text` to `chat`, perhaps before the subject is started; when was it answered?"""
+        before = self._telegram.deliveries.count()
+        at = time.monotonic()
+        self._telegram.world.private_message(command["chat"], command["text"])
+        found = await self._telegram.deliveries.wait(before + 1, timeout=PATIENCE)
+        return {"written": at, "answered": found[-1].at}
+
+    async def one_by_one(self, command: JsonObject) -> JsonObject:
+        """`count` messages over `chats`, each `pause` seconds after the answer to the one before: round trips."""
+        seconds: list[float] = []
+        chats: Sequence[int] = command["chats"]
+        for index in range(command["count"]):
+            written = self._write(chats[index % len(chats)])
+            seconds.append(await self._answer(written) - written.at)
+            if command["pause"]:
+                await asyncio.sleep(command["pause"])
+        return {"seconds": seconds}
+
+    async def burst(self, command: JsonObject) -> JsonObject:
+        """Every chat writes `each` messages before anything is answered."""
+        self._sequence.clear()
+        written: dict[int, list[Written]] = {chat: [] for chat in command["chats"]}
+        for _ in range(command["each"]):
+            for chat, list_of in written.items():
+                list_of.append(self._write(chat))
+        return await self._judged(written)
+
+    async def side_by_side(self, command: JsonObject) -> JsonObject:
+        """Every chat writes `each` messages, one after the answer to the other; all chats at the same time."""
+        self._sequence.clear()
+        written: dict[int, list[Written]] = {chat: [] for chat in command["chats"]}
+
+        async def person(chat: int) -> None:
+            for _ in range(command["each"]):
+                written[chat].append(self._write(chat))
+                await self._answer(written[chat][-1])
+
+        await asyncio.gather(*(person(chat) for chat in written))
+        return await self._judged(written)
+
+    def _write(self, chat: int) -> Written:
+        self._number += 1
+        written = Written(self._number, time.monotonic(), asyncio.get_running_loop().create_future())
+        self._open[self._number] = written.answered
+        self._telegram.world.private_message(chat, f"This is message #{self._number} of the run.")
+        return written
+
+    async def _answer(self, written: Written) -> float:
+        async with asyncio.timeout(PATIENCE):
+            return await written.answered
+
+    async def _judged(self, written: Mapping[int, Sequence[Written]]) -> JsonObject:
+        everything = [one for list_of in written.values() for one in list_of]
+        answered = [await self._answer(one) for one in everything]
+        faults = judge_order(
+            {chat: [one.number for one in list_of] for chat, list_of in written.items()}, self._sequence
+        )
+        return {
+            "messages": len(everything),
+            "answers": len(self._sequence),
+            "seconds": max(answered) - min(one.at for one in everything),
+            "faults": faults,
+        }
+
+
+async def serve(hello: JsonObject, commands: Mapping[str, Command]) -> None:
+    """Answer the commands of standard input, in order, until it ends."""
+    reader = asyncio.StreamReader(limit=1 << 24)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    print(json.dumps(hello), flush=True)
+    while line := await reader.readline():
+        command = json.loads(line)
+        print(json.dumps(await commands[command["do"]](command)), flush=True)
+
+
+async def telegram(names: Sequence[str]) -> None:
+    async with AsyncExitStack() as stack:
+        servers = {name: await stack.enter_async_context(FakeTelegram(keep=KEEP)) for name in names}
+        loads = {name: Load(server) for name, server in servers.items()}
+        for name, load in loads.items():
+            stack.push_async_callback(cancel, start(f"watch:{name}", load.watch()))
+
+        def command(kind: str) -> Command:
+            async def run(asked: JsonObject) -> JsonObject:
+                result: JsonObject = await getattr(loads[asked["subject"]], kind)(asked)
+                return result
+
+            return run
+
+        hello = {name: {"url": server.url, "token": server.token} for name, server in servers.items()}
+        await serve(hello, {kind: command(kind) for kind in ("first", "one_by_one", "burst", "side_by_side")})
+
+
+async def model() -> None:
+    async with FakeAnthropic(instant, keep=KEEP) as server:
+
+        async def request_bytes(_: JsonObject) -> JsonObject:
+            """Size of the body of the newest request."""
+            return {"bytes": len(server.requests.of("messages")[-1].raw)}
+
+        await serve({"url": server.url}, {"request_bytes": request_bytes})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A far end of the benchmark.")
+    parser.add_argument("kind", choices=["telegram", "model"])
+    parser.add_argument("subjects", nargs="*")
+    options = parser.parse_args()
+    asyncio.run(telegram(options.subjects) if options.kind == "telegram" else model())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""The order of the measurements: both subjects live side by side and work in turn."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.bench import mail, report, subjects
+from tests.bench.report import Figure, median, percentile
+from tests.bench.subjects import FarEnd, Running, Subject
+
+CHATS = tuple(range(1001, 1051))
+NEW_CHATS = tuple(range(2001, 2021))
+"""People whose chats stay empty until a first message is needed."""
+SETTLE = 1.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is done."""
+
+    rounds: int
+    messages: int
+    """One by one, in each round and by each subject."""
+    pause: float
+    starts: int
+    growth: int
+    idle: float
+
+
+FULL = Plan(rounds=6, messages=100, pause=0.01, starts=5, growth=2_000, idle=30.0)
+QUICK = Plan(rounds=2, messages=50, pause=0.01, starts=2, growth=400, idle=5.0)
+
+
+@dataclass
+class Taken:
+    """What was measured of one subject."""
+
+    trips: list[float] = field(default_factory=list)
+    close_trips: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    bursts: list[float] = field(default_factory=list)
+    side_by_side: list[float] = field(default_factory=list)
+    side_cpu: list[float] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    answers: int = 0
+    starts: list[float] = field(default_factory=list)
+    hello_bytes: int = 0
+    rss_idle: float = 0.0
+    rss_before: float = 0.0
+    rss_after: float = 0.0
+    idle: float = 0.0
+
+
+async def run(command: Sequence[str], plan: Plan, say: Callable[[str], None]) -> list[Figure]:
+    """Measure everything. `command` starts the daemon; `say` is told how it goes."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        async with AsyncExitStack() as stack:
+            model = await stack.enter_async_context(subjects.far_end("model"))
+            telegram = await stack.enter_async_context(subjects.far_end("telegram", "plain", "daemon", "embedded"))
+            taken = {"plain": Taken(), "daemon": Taken(), "embedded": Taken()}
+            bench = _Bench(command, plan, say, folder, telegram, model, taken)
+            await bench.starts()
+            await bench.side_by_side()
+            bench_mail = await bench.embedded()
+    return figures(taken, bench_mail, plan)
+
+
+@dataclass
+class _Bench:
+    command: Sequence[str]
+    plan: Plan
+    say: Callable[[str], None]
+    folder: Path
+    telegram: FarEnd
+    model: FarEnd
+    taken: Mapping[str, Taken]
+    _made: int = 0
+
+    def _subject(self, name: str) -> Subject:
+        """The subject with nothing stored yet."""
+        self._made += 1
+        there = self.telegram.hello[name]
+        folder = self.folder / f"{name}-{self._made}"
+        if name == "plain":
+            return subjects.plain(there["url"], there["token"], self.model.hello["url"])
+        people = (*CHATS, *NEW_CHATS)
+        model_url = self.model.hello["url"] if name == "daemon" else None
+        return subjects.daemon(self.command, folder, people, there["url"], there["token"], model_url)
+
+    async def starts(self) -> None:
+        """From the start of the process to the answer to a message that waits already."""
+        for number in range(self.plan.starts):
+            for name in ("plain", "daemon", "embedded"):
+                chat = NEW_CHATS[number]
+                waiting = asyncio.gather(self.telegram.do("first", subject=name, chat=chat, text="hello"))
+                await asyncio.sleep(0.1)
+                async with subjects.running(self._subject(name), self.folder / f"{name}.log") as process:
+                    try:
+                        (answer,) = await waiting
+                    except EOFError as error:
+                        raise RuntimeError((self.folder / f"{name}.log").read_text()[-4_000:]) from error
+                    self.taken[name].starts.append(answer["answered"] - process.started)
+                    if name != "embedded":
+                        self.taken[name].hello_bytes = (await self.model.do("request_bytes"))["bytes"]
+                    if name == "embedded":
+                        await asyncio.sleep(SETTLE)
+                        self.taken[name].rss_idle = process.rss()
+                self.say(f"start {number + 1}/{self.plan.starts} {name}: {self.taken[name].starts[-1]:.2f} s")
+
+    async def side_by_side(self) -> None:
+        async with AsyncExitStack() as stack:
+            alive = {
+                name: await stack.enter_async_context(
+                    subjects.running(self._subject(name), self.folder / f"{name}.log")
+                )
+                for name in ("plain", "daemon")
+            }
+            for name, process in alive.items():
+                await self.telegram.do("first", subject=name, chat=NEW_CHATS[-1], text="hello")
+                await asyncio.sleep(SETTLE)
+                self.taken[name].rss_idle = process.rss()
+                await self.telegram.do("one_by_one", subject=name, chats=CHATS, count=len(CHATS), pause=0)
+            for number in range(self.plan.rounds):
+                order = ("plain", "daemon") if number % 2 else ("daemon", "plain")
+                for name in order:
+                    await self._round(name, alive[name])
+                self.say(
+                    f"round {number + 1}/{self.plan.rounds}: "
+                    + ", ".join(
+                        f"{name} {1000 * median(self.taken[name].trips):.2f} ms, {self.taken[name].bursts[-1]:.0f}/s"
+                        for name in order
+                    )
+                )
+            await self._growth(alive)
+            await self._idle(alive)
+
+    async def _round(self, name: str, process: Running) -> None:
+        taken = self.taken[name]
+        count = self.plan.messages
+        before = process.cpu()
+        paced = await self.telegram.do("one_by_one", subject=name, chats=CHATS, count=count, pause=self.plan.pause)
+        await asyncio.sleep(0.05)  # what follows an answer belongs to it
+        taken.trips += paced["seconds"]
+        taken.cpu.append((process.cpu() - before) / count)
+        close = await self.telegram.do("one_by_one", subject=name, chats=CHATS, count=count // 2, pause=0)
+        taken.close_trips += close["seconds"]
+        for kind, speeds in (("burst", taken.bursts), ("side_by_side", taken.side_by_side)):
+            before = process.cpu()
+            done = await self.telegram.do(kind, subject=name, chats=CHATS, each=4)
+            speeds.append(done["messages"] / done["seconds"])
+            taken.faults += done["faults"]
+            if kind == "burst":
+                taken.answers = done["answers"]
+            else:
+                await asyncio.sleep(0.05)
+                taken.side_cpu.append((process.cpu() - before) / done["messages"])
+
+    async def _growth(self, alive: Mapping[str, Running]) -> None:
+        for name, process in alive.items():
+            await asyncio.sleep(SETTLE)
+            self.taken[name].rss_before = process.rss()
+            each = self.plan.growth // len(CHATS)
+            done = await self.telegram.do("side_by_side", subject=name, chats=CHATS, each=each)
+            self.taken[name].faults += done["faults"]
+            await asyncio.sleep(SETTLE)
+            self.taken[name].rss_after = process.rss()
+            self.say(f"{name}: {self.taken[name].rss_before:.1f} MB → {self.taken[name].rss_after:.1f} MB")
+
+    async def _idle(self, alive: Mapping[str, Running]) -> None:
+        before = {name: process.cpu_exact() for name, process in alive.items()}
+        await asyncio.sleep(self.plan.idle)
+        for name, process in alive.items():
+            self.taken[name].idle = 100 * (process.cpu_exact() - before[name]) / self.plan.idle
+
+    async def embedded(self) -> Taken:
+        """The default without any setting: the first mail is sent as soon as the port takes it."""
+        taken = Taken()
+        for number in range(self.plan.starts):
+            self._made += 1
+            port = free_port()
+            subject = subjects.embedded(self.command, self.folder / f"mail-{self._made}", port)
+            data = self.folder / f"mail-{self._made}" / "data"
+            async with subjects.running(subject, self.folder / "mail.log") as process:
+                try:
+                    taken.starts.append(await mail.first_answer(port, data / "maildir") - process.started)
+                except TimeoutError as error:
+                    raise RuntimeError((self.folder / "mail.log").read_text()[-4_000:]) from error
+                await asyncio.sleep(SETTLE)
+                taken.rss_idle = process.rss()
+                if number == self.plan.starts - 1:
+                    before = process.cpu_exact()
+                    await asyncio.sleep(self.plan.idle)
+                    taken.idle = 100 * (process.cpu_exact() - before) / self.plan.idle
+            self.say(f"start {number + 1}/{self.plan.starts} by mail: {taken.starts[-1]:.2f} s")
+        return taken
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def figures(taken: Mapping[str, Taken], by_mail: Taken, plan: Plan) -> list[Figure]:
+    daemon, plain, offline = taken["daemon"], taken["plain"], taken["embedded"]
+
+    def both(
+        name: str, unit: str, of: Callable[[Taken], float], aim: report.Aim | None = None, note: str = ""
+    ) -> Figure:
+        return Figure(name, unit, of(daemon), of(plain), aim, note)
+
+    def growth(of: Taken) -> float:
+        return (of.rss_after - of.rss_before) * 2_000 / plan.growth
+
+    return [
+        both("round trip, p50", "ms", lambda t: 1000 * median(t.trips), report.P50),
+        both("round trip, p95", "ms", lambda t: 1000 * percentile(t.trips, 0.95), report.P95),
+        both("without a pause, p50", "ms", lambda t: 1000 * median(t.close_trips)),
+        both("processor per message", "ms", lambda t: 1000 * median(t.cpu)),
+        both(
+            "200 messages over 50 chats at once", "msg/s", lambda t: median(t.bursts), report.THROUGHPUT,
+            f"{daemon.answers} answers of the daemon, {plain.answers} of the plain bot",
+        ),
+        both("the same, each after the answer to the last", "msg/s", lambda t: median(t.side_by_side)),
+        both("processor per message then", "ms", lambda t: 1000 * median(t.side_cpu)),
+        both("lost, doubled or misordered", "chats", lambda t: len(t.faults), report.NONE),
+        both("start to first answer", "s", lambda t: median(t.starts), report.FIRST_ANSWER),
+        Figure("the same, embedded model", "s", median(offline.starts), None, report.FIRST_ANSWER_EMBEDDED),
+        Figure("the same, no settings, by mail", "s", median(by_mail.starts), None, report.FIRST_ANSWER_EMBEDDED),
+        both("memory, idle", "MB", lambda t: t.rss_idle, report.RSS),
+        Figure("memory, idle, embedded model", "MB", offline.rss_idle, None, report.RSS_EMBEDDED, "with Telegram"),
+        Figure("memory, idle, no settings", "MB", by_mail.rss_idle, None, report.RSS_EMBEDDED),
+        both("memory, growth in 2,000 messages", "MB", growth, report.GROWTH),
+        both("processor, idle", "%", lambda t: t.idle, report.IDLE),
+        Figure("processor, idle, no settings", "%", by_mail.idle, None, report.IDLE),
+        both("request of a hello", "bytes", lambda t: t.hello_bytes),
+    ]  # fmt: skip
