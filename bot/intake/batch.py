@@ -111,6 +111,7 @@ class Batch:
         self._now = now
         self._seen: dict[str, InboxId] = {}
         self._owners: dict[str, Person] = {}
+        self._keys: list[str] = []
         self._sessions: dict[str, Session] = {}
         self._new_keys: dict[str, InboxId] = {}
         self._new_rows: list[tuple[dict[str, Any], store.Row]] = []
@@ -126,7 +127,8 @@ class Batch:
         connection = self._tx.connection
         self._seen = store.seen_before(connection, [key for event in events for key in event.keys])
         self._owners = people.by_handle(connection, self._channel, _addresses(events))
-        self._sessions = threads.by_thread(connection, _thread_keys(events))
+        self._keys = _thread_keys(events)
+        self._sessions = threads.by_thread(connection, self._keys)
         answers = tuple(self._take_one(event) for event in events)
         self._flush()
         return Taken(
@@ -361,15 +363,21 @@ class Batch:
                     )
                 )
             case Change.LEFT if event.who is not None:
-                self._after_shift(places.leave(self._tx, self._recorder, event.place_key, event.who.address, self._now))
+                self._after_shift(
+                    places.leave(
+                        self._tx, self._recorder, event.place_key, event.who.address, self._now, event.place.members
+                    )
+                )
             case Change.BLOCKED | Change.UNBLOCKED if event.who is not None:
                 people.set_reachable(
                     self._tx, self._channel, event.who.address, reachable=event.change is Change.UNBLOCKED
                 )
             case Change.MOVED if event.moved_to is not None:
-                places.move(self._tx, event.place_key, event.moved_to, self._now)
+                shift = places.move(self._tx, self._recorder, event.place_key, event.moved_to, self._now)
                 threads.move_threads(self._tx, self._recorder, event.place_key, event.moved_to, self._now)
                 self._forget.add(event.moved_to)
+                self._sessions = threads.by_thread(self._tx.connection, self._keys)
+                self._after_shift(shift)
             case Change.REMOVED:
                 places.close(self._tx, event.place_key, self._now)
             case _:

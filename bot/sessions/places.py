@@ -167,14 +167,10 @@ def move(tx: Tx, recorder: Recorder, old: str, new: str, now: datetime) -> Shift
             .where(place.c.key == new)
             .values(declared=declared.declared, declared_by=declared.declared_by)
         )
-    # The sessions of the old place change their audience even if the new one is judged as it was.
-    wider = max(before.audience, other.audience, key=lambda audience: audience.width)
+    # From the narrower of the two: what was said in that one must not be shown in a wider place.
     narrower = min(before.audience, other.audience, key=lambda audience: audience.width)
-    tx.execute(place.update().where(place.c.key == new).values(audience=narrower.value, because=other.because))
-    shift = rejudge(tx, recorder, new, now, new=False)
-    if shift is None and wider is not narrower:
-        _sessions(tx, new, widened=False)
-    return shift
+    tx.execute(place.update().where(place.c.key == new).values(audience=narrower.value))
+    return rejudge(tx, recorder, new, now, new=False)
 
 
 def rejudge(tx: Tx, recorder: Recorder, key: str, now: datetime, *, new: bool, actor: Actor = SYSTEM) -> Shift | None:

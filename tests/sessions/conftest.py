@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import pytest
+
+from bot.audit.recorder import Recorder
+from bot.storage.database import Database
+from tests.clock import FakeClock
+from tests.sessions.rooms import PEOPLE, Rooms
+
+
+@pytest.fixture
+async def rooms(database: Database, recorder: Recorder, clock: FakeClock) -> Rooms:
+    rooms = Rooms(database, recorder, clock)
+    await rooms.add_people(*PEOPLE)
+    return rooms
