@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import logging
 import os
 import signal
@@ -172,6 +173,7 @@ class Daemon:
                 _ready(work, outbox, name),
                 VERSION,
                 settings.channels.terminal.person or (principal[0].id if principal else ""),
+                derived_key(store.audit_key, f"channel:{name}"),
                 local_mail_mode(settings, in_container=os.environ.get("OPENEXECUTIVE_IN_CONTAINER") == "1"),
             )
             channels[name] = import_module(f"channels.{name}").build(section, context)
@@ -253,8 +255,13 @@ class Daemon:
         channels = {}
         for name, channel in self.channels.items():
             health = channel.health()
-            channels[name] = {"receiving": health.receiving, "reason": health.reason, "where": health.where}
-        healthy = model.ok and all(entry["receiving"] for entry in channels.values())
+            channels[name] = {
+                "receiving": health.receiving,
+                "sending": health.sending,
+                "reason": health.reason,
+                "where": health.where,
+            }
+        healthy = model.ok and all(entry["receiving"] and entry["sending"] for entry in channels.values())
         return {
             "status": "ok" if healthy else "degraded",
             "version": VERSION,
@@ -385,6 +392,11 @@ def secrets(part: BaseModel) -> list[str]:
         elif isinstance(value, BaseModel):
             found += secrets(value)
     return found
+
+
+def derived_key(key: bytes, purpose: str) -> bytes:
+    """A key of its own for a purpose, from the installation's one key (HKDF-expand, RFC 5869 s2.3, one block)."""
+    return hmac.new(key, purpose.encode() + b"\x01", hashlib.sha256).digest()
 
 
 def may_still_be_sent(connection: sa.Connection, row: outbox_store.Row) -> str | None:

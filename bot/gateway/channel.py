@@ -87,6 +87,8 @@ class Health:
     """Why not, and what to do; None while receiving."""
     since: datetime | None = None
     where: str | None = None
+    sending: bool = True
+    """False while nothing can be sent although messages come in."""
     """Where it receives, for whoever starts the daemon (`127.0.0.1:2525`)."""
 
 
@@ -145,6 +147,8 @@ class ChannelContext:
     version: str
     local_person: str
     """Id of the person who speaks at this machine's own terminal."""
+    secret: bytes
+    """32 bytes of this installation's own, for what a channel must recognise as its own later (reply tokens)."""
     local_trust: bool
     """Whether this machine's own programs are taken at their word about who writes (mail's local mode)."""
 

@@ -55,7 +55,7 @@ def _id_of(value: str) -> str:
 
 def _parse(value: str) -> list[tuple[str, str, dict[tuple[str, str], str]]]:
     """(method, result, {(type, property): value}) of each entry; nothing if the header is malformed anywhere."""
-    import authres  # type: ignore[import-untyped]
+    import authres
 
     if len(value) > _MAX_VALUE:
         return []

@@ -95,6 +95,7 @@ class Bench:
             ready=self._ring,
             version="0.0.0",
             local_person="principal",
+            secret=bytes(32),
             local_trust=False,
         )
 
