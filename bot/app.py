@@ -58,6 +58,8 @@ from bot.people.model import Handle, Origin, Person, Role, reconcile
 from bot.sessions import turns
 from bot.storage import lock
 from bot.storage.database import Database, Tx
+from bot.tasks import store as task_store
+from bot.tasks.worker import Done, Handler, Worker
 from config.loader import Loaded
 from config.persona import persona
 from config.rules import local_mail_mode
@@ -65,7 +67,8 @@ from config.schema import Settings
 
 log = logging.getLogger(__name__)
 
-UPKEEP = timedelta(minutes=10)
+UPKEEP = "upkeep"
+UPKEEP_EVERY = timedelta(minutes=10)
 VERSION = installed_version("openexecutive")
 
 
@@ -153,6 +156,7 @@ class Daemon:
     doors: Supervisor
     work: Supervisor
     introductions: Introductions
+    tasks: Worker
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -220,10 +224,13 @@ class Daemon:
             settings.access.pairing_requests,
         )
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
+        handlers: dict[str, Handler] = {}
+        tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff())
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            introductions, store.clock.monotonic(),
+            introductions, tasks, store.clock.monotonic(),
         )  # fmt: skip
+        handlers[UPKEEP] = daemon.upkeep
         return daemon
 
     async def live(self) -> int:
@@ -238,7 +245,7 @@ class Daemon:
         for name, channel in self.channels.items():
             self.receivers.service(f"channel:{name}", channel.run(self.intake.port(name)))
         self.work.service("introductions", self.introductions.run())
-        self.work.service("upkeep", self._upkeep())
+        self.work.service("tasks", self.tasks.run())
         self.work.service("watchdog", self._watchdog())
         notify(os.environ, "READY=1")
         log.info("started, version %s, boot %s, audit head %s", VERSION, self.boot, self.store.recorder.head)
@@ -272,6 +279,7 @@ class Daemon:
             "channels": channels,
             "inbox_last_day": inbox_counts,
             "outbox": outbox_counts,
+            "tasks": await self.store.database.read(task_store.counts),
             "lanes": self.lanes.active,
         }
 
@@ -283,6 +291,8 @@ class Daemon:
 
         def unit(tx: Tx) -> None:
             voided, doubtful = self.orchestrator.recover(tx), self.outbox.recover(tx)
+            self.tasks.recover(tx)
+            task_store.enqueue(tx, UPKEEP, UPKEEP, {}, self.store.clock.now(), lane=UPKEEP)
             self.store.recorder.record(tx, Record(DaemonStarted(self.boot, VERSION, voided, doubtful)))
             self.store.recorder.record(tx, Record(SettingChanged((), digest)))
 
@@ -349,13 +359,17 @@ class Daemon:
         log.info("stopped, drained: %s, audit head %s", drained, self.store.recorder.head)
         return drained
 
-    async def _upkeep(self) -> None:
+    async def upkeep(self, task: task_store.Task) -> Done:
         """Small regular work: refusals of past hours reach the audit, the write-ahead log is folded back."""
-        while True:
-            await self.store.clock.sleep(UPKEEP)
-            await self.store.database.write(self._write_refusals)
-            if not self.lanes.active:
-                await self.store.database.maintain()
+        if not self.lanes.active:
+            await self.store.database.maintain()
+
+        def again(tx: Tx) -> None:
+            self._write_refusals(tx)
+            now = self.store.clock.now()
+            task_store.enqueue(tx, UPKEEP, UPKEEP, {}, now, lane=UPKEEP, run_at=now + UPKEEP_EVERY)
+
+        return Done(again)
 
     def _write_refusals(self, tx: Tx) -> None:
         self.intake.report_refusals(tx)

@@ -179,6 +179,49 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_person")),
     )
     op.create_table(
+        "task",
+        sa.Column("seq", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("lane", sa.Text(), nullable=False),
+        sa.Column("payload", sa.JSON(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("boot", sa.Text()),
+        sa.Column("attempts", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("run_at", sa.BigInteger(), nullable=False),
+        sa.Column("error", sa.Text()),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger()),
+        sa.CheckConstraint(
+            "state IN ('queued', 'running', 'failed', 'done', 'done_empty', 'dead')", name=op.f("ck_task_state")
+        ),
+        sa.CheckConstraint(
+            "(state IN ('done', 'done_empty', 'dead')) = (ended_at IS NOT NULL)", name=op.f("ck_task_ended")
+        ),
+        sa.CheckConstraint(
+            "state NOT IN ('failed', 'dead') OR error IS NOT NULL", name=op.f("ck_task_failure_has_error")
+        ),
+        sa.PrimaryKeyConstraint("seq", name=op.f("pk_task")),
+        sa.UniqueConstraint("id", name=op.f("uq_task_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_task_due", "task", ["run_at", "seq"], sqlite_where=sa.text("state IN ('queued', 'failed')"))
+    op.create_index(
+        "ix_task_lane_seq",
+        "task",
+        ["lane", "seq"],
+        sqlite_where=sa.text("state IN ('queued', 'failed', 'running')"),
+    )
+    op.create_index(
+        "uq_task_pending_key",
+        "task",
+        ["kind", "key"],
+        unique=True,
+        sqlite_where=sa.text("state IN ('queued', 'failed', 'running')"),
+    )
+    op.create_index("uq_task_running_lane", "task", ["lane"], unique=True, sqlite_where=sa.text("state = 'running'"))
+    op.create_table(
         "place",
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("channel", sa.Text(), nullable=False),

@@ -1,0 +1,168 @@
+"""SQL of tasks: every move of a row is one function here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from bot.audit.events import Record, TaskChanged
+from bot.audit.recorder import Recorder
+from bot.kernel.ids import BootId, TaskId, new_id
+from bot.storage.database import Tx
+from bot.tasks.tables import PENDING, WAITING, TaskState, task
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    id: TaskId
+    kind: str
+    key: str
+    lane: str
+    payload: Mapping[str, Any]
+    state: TaskState
+    attempts: int
+    run_at: datetime
+    error: str | None
+
+
+def enqueue(
+    tx: Tx, kind: str, key: str, payload: Mapping[str, Any], now: datetime, *, lane: str, run_at: datetime | None = None
+) -> TaskId | None:
+    """Queue a task unless one of this kind and key is pending. Tasks of one lane run one after the other, in order."""
+    new = TaskId(new_id(now))
+    row = tx.execute(
+        upsert(task)
+        .values(
+            id=new,
+            kind=kind,
+            key=key,
+            lane=lane,
+            payload=dict(payload),
+            state=TaskState.QUEUED.value,
+            run_at=run_at or now,
+            created_at=now,
+        )
+        .on_conflict_do_nothing()
+        .returning(task.c.id)
+    ).first()
+    return None if row is None else new
+
+
+def claim_due(tx: Tx, boot: BootId, now: datetime) -> Task | None:
+    """Claim the oldest due task that is the first of its lane; counts the attempt."""
+    ahead = task.alias("ahead")
+    first_of_lane = ~sa.exists().where(
+        ahead.c.lane == task.c.lane, ahead.c.state.in_(PENDING), ahead.c.seq < task.c.seq
+    )
+    due = (
+        sa.select(task.c.seq)
+        .where(task.c.state.in_(WAITING), task.c.run_at <= now, first_of_lane)
+        .order_by(task.c.run_at, task.c.seq)
+        .limit(1)
+        .scalar_subquery()
+    )
+    row = tx.execute(
+        task.update()
+        .where(task.c.seq == due)
+        .values(state=TaskState.RUNNING.value, boot=boot, attempts=task.c.attempts + 1)
+        .returning(task)
+    ).first()
+    return None if row is None else _task(row)
+
+
+def finish(tx: Tx, recorder: Recorder, done: Task, boot: BootId, now: datetime, *, empty: bool) -> bool:
+    """End a running task of this boot. False if it is not that any more: then nothing of its outcome may be stored."""
+    state = TaskState.DONE_EMPTY if empty else TaskState.DONE
+    return _end(tx, recorder, done, boot, {"state": state.value, "ended_at": now, "error": None})
+
+
+def fail(tx: Tx, recorder: Recorder, failed: Task, boot: BootId, error: str, run_at: datetime) -> bool:
+    """Try again at `run_at`."""
+    return _end(tx, recorder, failed, boot, {"state": TaskState.FAILED.value, "error": error, "run_at": run_at})
+
+
+def bury(tx: Tx, recorder: Recorder, failed: Task, boot: BootId, error: str, now: datetime) -> bool:
+    """Give it up; a person must look."""
+    return _end(tx, recorder, failed, boot, {"state": TaskState.DEAD.value, "error": error, "ended_at": now})
+
+
+def void_older_boots(tx: Tx, boot: BootId) -> int:
+    """At start, under the data folder's lock: what an earlier process was running waits again; the attempt counts."""
+    done = tx.execute(
+        task.update()
+        .where(task.c.state == TaskState.RUNNING.value, task.c.boot != boot)
+        .values(state=TaskState.QUEUED.value, boot=None)
+    )
+    return done.rowcount
+
+
+def revive(tx: Tx, recorder: Recorder, task_id: TaskId, now: datetime) -> bool:
+    """A person wants a dead task tried again. False if it is not dead, or one of its key is pending."""
+    row = tx.execute(sa.select(task).where(task.c.id == task_id, task.c.state == TaskState.DEAD.value)).first()
+    if row is None:
+        return False
+    pending = tx.execute(
+        sa.select(sa.exists().where(task.c.kind == row.kind, task.c.key == row.key, task.c.state.in_(PENDING)))
+    ).scalar()
+    if pending:
+        return False
+    tx.execute(
+        task.update()
+        .where(task.c.id == task_id)
+        .values(state=TaskState.QUEUED.value, attempts=0, run_at=now, ended_at=None)
+    )
+    recorder.record(tx, Record(TaskChanged(task_id, row.kind, TaskState.QUEUED.value, 0)))
+    return True
+
+
+def next_due(connection: sa.Connection) -> datetime | None:
+    found: datetime | None = connection.execute(
+        sa.select(sa.func.min(task.c.run_at, type_=task.c.run_at.type)).where(task.c.state.in_(WAITING))
+    ).scalar()
+    return found
+
+
+def get(connection: sa.Connection, task_id: TaskId) -> Task | None:
+    row = connection.execute(sa.select(task).where(task.c.id == task_id)).first()
+    return None if row is None else _task(row)
+
+
+def counts(connection: sa.Connection) -> dict[str, int]:
+    """Tasks that are not done, by state."""
+    rows = connection.execute(
+        sa.select(task.c.state, sa.func.count().label("number"))
+        .where(task.c.state.in_((*PENDING, TaskState.DEAD.value)))
+        .group_by(task.c.state)
+    )
+    return {row.state: row.number for row in rows}
+
+
+def _end(tx: Tx, recorder: Recorder, ended: Task, boot: BootId, values: Mapping[str, Any]) -> bool:
+    done = tx.execute(
+        task.update()
+        .where(task.c.id == ended.id, task.c.state == TaskState.RUNNING.value, task.c.boot == boot)
+        .values(**values)
+    )
+    if not done.rowcount:
+        return False
+    recorder.record(tx, Record(TaskChanged(ended.id, ended.kind, values["state"], ended.attempts)))
+    return True
+
+
+def _task(row: Any) -> Task:
+    return Task(
+        TaskId(row.id),
+        row.kind,
+        row.key,
+        row.lane,
+        row.payload,
+        TaskState(row.state),
+        row.attempts,
+        row.run_at,
+        row.error,
+    )

@@ -1,0 +1,150 @@
+"""Running tasks: each through the handler of its kind, a few at a time, lanes in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.audit.recorder import Recorder
+from bot.kernel.clock import Clock
+from bot.kernel.errors import PermanentError, TransientError
+from bot.kernel.ids import BootId
+from bot.kernel.retry import Backoff
+from bot.kernel.supervise import Bell, Bug, Supervisor, attempt, to_the_end
+from bot.storage.database import Database, Tx
+from bot.tasks import store
+from bot.tasks.store import Task
+
+log = logging.getLogger(__name__)
+
+IDLE_POLL = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The task is done. `apply` is run in the transaction that ends it, so that its outcome is stored exactly once.
+    `empty`: there was nothing to do, which is not the same as having failed to do it."""
+
+    apply: Callable[[Tx], None] | None = None
+    empty: bool = False
+
+
+Handler = Callable[[Task], Awaitable[Done]]
+"""Does the work of a task outside any transaction. Raises `TransientError` (tried again) or `PermanentError` (given
+up)."""
+
+
+class Worker:
+    def __init__(
+        self,
+        database: Database,
+        recorder: Recorder,
+        clock: Clock,
+        supervisor: Supervisor,
+        boot: BootId,
+        handlers: Mapping[str, Handler],
+        backoff: Backoff,
+        *,
+        at_once: int = 2,
+        max_attempts: int = 5,
+    ) -> None:
+        self._database = database
+        self._recorder = recorder
+        self._clock = clock
+        self._supervisor = supervisor
+        self._boot = boot
+        self._handlers = handlers
+        self._backoff = backoff
+        self._at_once = at_once
+        self._max_attempts = max_attempts
+        self._running = 0
+        self._bell = Bell()
+
+    def ring(self) -> None:
+        """A task was queued and its transaction is committed."""
+        self._bell.ring()
+
+    def recover(self, tx: Tx) -> int:
+        return store.void_older_boots(tx, self._boot)
+
+    async def run(self) -> None:
+        """Run what is due, for ever."""
+        while True:
+            claimed = None
+            if self._running < self._at_once:
+                claimed = await self._database.write(lambda tx: store.claim_due(tx, self._boot, self._clock.now()))
+            if claimed is not None:
+                self._running += 1
+                self._supervisor.job(f"task:{claimed.kind}:{claimed.id}", self._one(claimed))
+                continue
+            await self._bell.wait(await self._until_due())
+
+    async def _until_due(self) -> timedelta:
+        due = await self._database.read(store.next_due)
+        if due is None or self._running >= self._at_once:
+            return IDLE_POLL
+        wait = due - self._clock.now()
+        # What is due already waits behind its lane, whose end rings.
+        return IDLE_POLL if wait <= timedelta() else min(IDLE_POLL, wait)
+
+    async def _one(self, task: Task) -> None:
+        try:
+            await self._end(task)
+        finally:
+            self._running -= 1
+            self._bell.ring()
+
+    async def _end(self, task: Task) -> None:
+        handler = self._handlers.get(task.kind)
+        if handler is None:
+            await self._write(lambda tx: self._give_up(tx, task, "nothing handles this kind of task"))
+            return
+        if task.attempts > self._max_attempts:
+            await self._write(lambda tx: self._give_up(tx, task, task.error or "its process died each time"))
+            return
+        try:
+            result = await attempt(handler(task), f"task {task.kind} {task.id}")
+        except TransientError as error:
+            message, after = error.message, error.retry_after
+            await self._write(lambda tx: self._again(tx, task, message, after))
+            return
+        except PermanentError as error:
+            reason = error.message
+            await self._write(lambda tx: self._give_up(tx, task, reason))
+            return
+        if isinstance(result, Bug):
+            bug = f"internal error ({result})"
+            await self._write(lambda tx: self._again(tx, task, bug, None))
+            return
+        done = result
+        ended = await attempt(self._write(lambda tx: self._finish(tx, task, done)), f"outcome of task {task.id}")
+        if isinstance(ended, Bug):
+            bug = f"its outcome cannot be stored ({ended})"
+            await self._write(lambda tx: self._again(tx, task, bug, None))
+
+    def _finish(self, tx: Tx, task: Task, done: Done) -> None:
+        if store.finish(tx, self._recorder, task, self._boot, self._clock.now(), empty=done.empty) and done.apply:
+            done.apply(tx)
+
+    def _again(self, tx: Tx, task: Task, error: str, after: timedelta | None) -> None:
+        if task.attempts >= self._max_attempts:
+            self._give_up(tx, task, error)
+            return
+        run_at = self._clock.now() + self._backoff.delay(task.attempts, after)
+        store.fail(tx, self._recorder, task, self._boot, error, run_at)
+
+    def _give_up(self, tx: Tx, task: Task, error: str) -> None:
+        log.error("task %s of kind %s is dead: %s", task.id, task.kind, error)
+        store.bury(tx, self._recorder, task, self._boot, error, self._clock.now())
+
+    async def _write(self, unit: Callable[[Tx], None]) -> None:
+        failures = 0
+        while True:
+            try:
+                return await to_the_end(self._database.write(unit), "task-outcome")
+            except TransientError as error:
+                failures += 1
+                log.warning("outcome of a task cannot be written yet: %s", error.message)
+                await self._clock.sleep(self._backoff.delay(failures))
