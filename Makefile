@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 UV     := 0.13.9
+KILLS  ?= 300
 
-.PHONY: run test lint types contracts check format lock clean help
+.PHONY: run test cases bench soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
@@ -25,6 +26,15 @@ run: $(BIN)/.runtime  ## set everything up and run the daemon on the embedded de
 
 test: $(BIN)/.dev  ## set everything up and pass the tests
 	$(BIN)/python -m pytest -m "not slow"
+
+cases: $(BIN)/.dev  ## how many of the collected field faults pass
+	$(BIN)/python -m tests.cases
+
+bench: $(BIN)/.dev  ## against a plain bot, as ratios
+	$(BIN)/python -m tests.bench
+
+soak-kill: $(BIN)/.dev  ## several hundred kills, counted at the far end (KILLS=300)
+	OPENEXECUTIVE_SOAK_KILLS=$(KILLS) $(BIN)/python -m pytest -m slow tests/e2e/test_soak_kill.py -s
 
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .

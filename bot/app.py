@@ -68,7 +68,7 @@ from config.schema import Settings
 log = logging.getLogger(__name__)
 
 UPKEEP = "upkeep"
-UPKEEP_EVERY = timedelta(minutes=10)
+UPKEEP_EVERY = timedelta(hours=1)
 VERSION = installed_version("openexecutive")
 
 
