@@ -12,19 +12,24 @@ import hashlib
 import os
 import re
 import secrets
+import struct
 from collections.abc import AsyncIterable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import BinaryIO, ParamSpec, TypeVar
 
-from bot.files.model import BlobId, StoredBlob
+from bot.files.model import KeptFile, StoredBlob
+from bot.files.office import OLE_MAGIC
 from bot.kernel.errors import PermanentError
+from bot.kernel.ids import BlobHash
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 HEAD_BYTES = 4096
+SAMPLE_BYTES = 1024 * 1024
+_OLE_ENTRY = 128  # bytes of a directory entry
 _GATHER = 256 * 1024  # bytes collected before a hop to a thread
 _ID = re.compile(r"[0-9a-f]{64}\Z")
 _TEMPORARY = ".incoming-"
@@ -34,7 +39,7 @@ class TooLarge(PermanentError):
     """The content passes its byte limit; nothing of it was kept."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"the file is larger than {limit:,} bytes")
+        super().__init__(f"The file is larger than {in_words(limit)}.")
         self.limit = limit
 
 
@@ -76,14 +81,21 @@ class BlobFolder:
         finally:
             incoming.discard()
 
-    async def get(self, blob: BlobId) -> bytes:
+    async def get(self, blob: BlobHash) -> bytes:
         """The content, checked against its hash. Raises `BlobMissing`."""
         return await asyncio.to_thread(_read, self._path(blob), blob)
 
-    async def exists(self, blob: BlobId) -> bool:
+    async def inspect(self, blob: BlobHash) -> KeptFile:
+        """Where the content lies, checked against its hash piece by piece, for readers outside of this process.
+
+        Raises `BlobMissing`.
+        """
+        return await asyncio.to_thread(_inspect, self._path(blob), blob)
+
+    async def exists(self, blob: BlobHash) -> bool:
         return await asyncio.to_thread(self._path(blob).is_file)
 
-    async def delete(self, blob: BlobId) -> bool:
+    async def delete(self, blob: BlobHash) -> bool:
         """Remove the blob durably. False if it was not there."""
         return await _blocking(_delete, self._path(blob))
 
@@ -91,7 +103,7 @@ class BlobFolder:
         """Remove temporary files of an earlier process; call before the first `put`. Returns how many there were."""
         return await _blocking(_sweep, self._root)
 
-    def _path(self, blob: BlobId) -> Path:
+    def _path(self, blob: BlobHash) -> Path:
         if not _ID.match(blob):
             raise ValueError("not a blob id")
         return self._root / blob[:2] / blob
@@ -125,7 +137,7 @@ class _Incoming:
     def finish(self, last: bytes) -> StoredBlob:
         os.fsync(self.write(last))
         self._close()
-        blob = BlobId(self._hash.hexdigest())
+        blob = BlobHash(self._hash.hexdigest())
         folder = self._root / blob[:2]
         _make_folder(folder)
         # Also when the blob exists: replacing it is atomic, and mends a damaged copy.
@@ -161,14 +173,55 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _read(path: Path, blob: BlobId) -> bytes:
+def _read(path: Path, blob: BlobHash) -> bytes:
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
-        raise BlobMissing("the file is no longer kept") from error
+        raise BlobMissing("The file is no longer kept here.") from error
     if hashlib.sha256(data).hexdigest() != blob:
-        raise BlobMissing("the kept file is damaged on disk")
+        raise BlobMissing("The copy of the file that was kept here is damaged.")
     return data
+
+
+def _inspect(path: Path, blob: BlobHash) -> KeptFile:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_GATHER):
+                digest.update(piece)
+            size = file.tell()
+            if digest.hexdigest() != blob:
+                raise BlobMissing("The copy of the file that was kept here is damaged.")
+            return KeptFile(path, size, _sample(file, size))
+    except FileNotFoundError as error:
+        raise BlobMissing("The file is no longer kept here.") from error
+
+
+def _sample(file: BinaryIO, size: int) -> bytes:
+    """The whole of a small file; of a large one its two ends, where zip has its directory, and the directory of an OLE
+    file, whose place its header names ([MS-CFB] s2.2: sector shift at 30, first directory sector at 48)."""
+    file.seek(0)
+    if size <= 2 * SAMPLE_BYTES:
+        return file.read()
+    head = file.read(SAMPLE_BYTES)
+    middle = b""
+    if head.startswith(OLE_MAGIC):
+        shift, sector = struct.unpack_from("<H", head, 30)[0], struct.unpack_from("<I", head, 48)[0]
+        if shift in {9, 12}:
+            file.seek(min((sector + 1) << shift, size))
+            middle = file.read(SAMPLE_BYTES // 16)
+            middle = middle[: len(middle) // _OLE_ENTRY * _OLE_ENTRY]
+    # Directory entries of OLE are found by their alignment, which this keeps.
+    file.seek((size - SAMPLE_BYTES) // _OLE_ENTRY * _OLE_ENTRY)
+    return head + middle + file.read()
+
+
+def in_words(size: int) -> str:
+    """A number of bytes as people say it: whole megabytes where it is some, else the bytes."""
+    for unit, name in ((1024 * 1024, "MB"), (1_000_000, "MB"), (1024, "kB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit:,} {name}"
+    return f"{size:,} bytes"
 
 
 def _delete(path: Path) -> bool:

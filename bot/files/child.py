@@ -1,7 +1,8 @@
 """The parsing child. Started by path as `python -I -S -B child.py` with an empty environment in an empty folder.
 
-Reads one JSON line and the file from standard input, locks itself down, imports the one parser that is named, and
-writes one JSON line and the result to standard output. Nothing else leaves it; its exit code says nothing.
+Reads one JSON line and the file from standard input (or the file by a descriptor that it was handed), locks itself
+down, imports the one parser that is named, and writes one JSON line and the result to standard output. Nothing else
+leaves it; its exit code says nothing.
 """
 
 import sys
@@ -17,6 +18,7 @@ def main() -> None:
     sys.path.extend(header["path"])  # after the standard library: nothing of a library folder can stand in for it
 
     from importlib import import_module
+    from io import BytesIO
 
     from bot.files import lockdown, wire
 
@@ -34,9 +36,12 @@ def main() -> None:
     lockdown.limit(header["memory"], header["cpu"], header["files"])
     protections = lockdown.close_off(header["read"], header["list"])
     try:
+        source = os.fdopen(header["file"], "rb") if header["file"] >= 0 else source
         module, _, function = header["entry"].partition(":")
         parse = getattr(import_module(module), function)
-        data = source.read(header["size"])
+        data = source if header["streams"] and header["file"] >= 0 else source.read(header["size"])
+        if header["streams"] and isinstance(data, bytes):
+            data = BytesIO(data)
         arguments = header["arguments"]
         if header["tell"]:
             arguments = {**arguments, **{each.value: 1 for each in (*protections, lockdown.Protection.LIMITS)}}

@@ -6,23 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from bot.files.model import Extracted, Unreadable
+from bot.files.model import Extracted, Source, Unreadable
 from bot.files.sandbox import Job, Sandbox
 from bot.files.sniff import Kind, Sniffed
 from bot.files.wire import Reason
 
 MAX_CHARS = 200_000
 
-_TEXT = Job("bot.files.parsers.text:extract")
+_TEXT = Job("bot.files.parsers.text:extract", streams=True)
+_ROWS = Job("bot.files.parsers.delimited:extract", streams=True)
+_DOCX = Job("bot.files.parsers.docx:extract", ("lxml",), streams=True)
+_XLSX = Job("bot.files.parsers.xlsx:extract", ("lxml",), streams=True)
 PARSERS: Mapping[str, Job] = MappingProxyType(
     {
-        "application/pdf": Job("bot.files.parsers.pdf:extract", ("pypdf",)),
+        "application/pdf": Job("bot.files.parsers.pdf:extract", ("pypdf",), streams=True),
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": _DOCX,
+        "application/vnd.ms-word.document.macroenabled.12": _DOCX,
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": _XLSX,
+        "application/vnd.ms-excel.sheet.macroenabled.12": _XLSX,
         "text/html": Job("bot.files.parsers.html:extract", ("inscriptis", "lxml")),
         "message/rfc822": Job("bot.files.parsers.mail:extract", ("inscriptis", "lxml")),
         "text/plain": _TEXT,
         "text/markdown": _TEXT,
-        "text/csv": _TEXT,
-        "text/tab-separated-values": _TEXT,
+        "text/csv": _ROWS,
+        "text/tab-separated-values": _ROWS,
         "text/xml": _TEXT,
         "text/calendar": _TEXT,
         "text/vcard": _TEXT,
@@ -36,8 +43,10 @@ _ADVICE = {
     "mail again as HTML or plain text, or attach the files to a new mail.",
     "application/x-encrypted-office": "The document is protected with a password; please send a copy without one.",
     "application/vnd.ms-outlook": "Outlook's own mail files cannot be read; please forward the mail or save it as EML.",
-    "application/msword": "Old Word files cannot be read; please send a PDF.",
-    "application/vnd.ms-excel": "Old Excel files cannot be read; please send CSV or a PDF.",
+    "application/msword": "Old Word files cannot be read; please send DOCX or a PDF.",
+    "application/vnd.ms-excel": "Old Excel files cannot be read; please send XLSX or CSV.",
+    "application/vnd.ms-excel.sheet.binary.macroenabled.12": "Binary Excel files cannot be read; please send "
+    "XLSX or CSV.",
     "application/vnd.ms-powerpoint": "Old PowerPoint files cannot be read; please send a PDF.",
 }
 _KIND_ADVICE = {
@@ -46,7 +55,7 @@ _KIND_ADVICE = {
     Kind.VIDEO: "Videos cannot be watched here; please describe what matters in it.",
     Kind.IMAGE: "A picture holds no text to be read.",
 }
-_NO_ADVICE = "This kind of file cannot be read; PDF, plain text, CSV, HTML and EML can."
+_NO_ADVICE = "This kind of file cannot be read; PDF, Word, Excel, plain text, CSV, HTML and EML can."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,7 @@ class Extractor:
     parsers: Mapping[str, Job] = field(default_factory=lambda: PARSERS)
     max_chars: int = MAX_CHARS
 
-    async def extract(self, data: bytes, sniffed: Sniffed) -> Extracted | Unreadable:
+    async def extract(self, data: Source, sniffed: Sniffed) -> Extracted | Unreadable:
         """Text of `data`, at most `max_chars` characters and a visible mark where it was cut."""
         job = self.parsers.get(sniffed.media_type)
         if job is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bot.files.model import Picture, Unreadable
+from bot.files.model import Picture, Source, Unreadable
 from bot.files.sandbox import Job, Sandbox
-from bot.files.sniff import Kind, sniff
+from bot.files.sniff import Kind, Sniffed, sniff
 from bot.files.wire import Reason
 
 # Messages API, "Vision": 5 MB per image counted on its base64 text, 8,000 px a side; above 1,568 px on the long edge
@@ -30,9 +30,8 @@ class Shrinker:
     max_pixels: int = MAX_PIXELS
     max_bytes: int = MAX_BYTES
 
-    async def shrink(self, data: bytes) -> Picture | Unreadable:
+    async def shrink(self, data: Source, sniffed: Sniffed) -> Picture | Unreadable:
         """A PNG or JPEG within the limits, or why there is none. What is no picture by its bytes is refused unread."""
-        sniffed = sniff(data)
         if sniffed.kind is not Kind.IMAGE:
             return Unreadable(Reason.UNSUPPORTED, "The file is not a picture.", sniffed.media_type)
         job = replace(

@@ -6,7 +6,8 @@ namespace of its own), no file but the interpreter's and its libraries' (Landloc
 (Landlock, ABI 6), death with the daemon.
 
 Not enforced: system calls are not filtered; a parser taken over may still start processes of the interpreter's own
-kind when the daemon runs as root (RLIMIT_NPROC does not bind root). `apply` says what took effect; `doctor` shows it.
+kind when the daemon runs as root (RLIMIT_NPROC does not bind root). `close_off` says what took effect; `doctor` shows
+it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Protection(StrEnum):
     NO_NETWORK = "no_network"
     NO_TCP = "no_tcp"  # the weaker form where a network namespace is refused
     FILES_CLOSED = "files_closed"
+    NO_SIGNALS = "no_signals"  # to processes outside of the child
     DIES_WITH_DAEMON = "dies_with_daemon"
 
 
@@ -88,6 +90,8 @@ def close_off(readable: Sequence[str], listable: Sequence[str]) -> list[Protecti
         taken.append(Protection.FILES_CLOSED)
         if abi >= 4:
             taken.append(Protection.NO_TCP)
+        if abi >= 6:
+            taken.append(Protection.NO_SIGNALS)
     os.close(ruleset)
     return taken
 

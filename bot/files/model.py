@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NewType
+from pathlib import Path
+from typing import TypeAlias
 
 from bot.files.wire import Reason
+from bot.kernel.ids import BlobHash
 
-__all__ = ["BlobId", "Extracted", "Limits", "Picture", "Reason", "StoredBlob", "Unreadable"]
+__all__ = ["Extracted", "KeptFile", "Limits", "Picture", "Reason", "Source", "StoredBlob", "Unreadable"]
 
-BlobId = NewType("BlobId", str)  # 64 lower-case hex digits: SHA-256 of the content
+Source: TypeAlias = bytes | Path
+"""A file's content, or where it lies: then the child reads it and the daemon never holds it."""
 
 MIB = 1024 * 1024
 
@@ -19,16 +22,29 @@ MIB = 1024 * 1024
 class StoredBlob:
     """A blob that is durably on disk. `head` is its first bytes (4 KiB at most), for `sniff` without another read."""
 
-    id: BlobId
+    id: BlobHash
     size: int
     head: bytes
 
 
 @dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A blob whose bytes were checked. `sample` is what `sniff` needs of it: all of a small file, else its parts."""
+
+    path: Path
+    size: int
+    sample: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run of the child may use. Memory is address space, not resident memory."""
+    """What one run of the child may use. Memory is address space, not resident memory.
+
+    `input_bytes` holds for parsers that take a file whole, `stream_bytes` for those that read it piece by piece.
+    """
 
     input_bytes: int = 25 * MIB
+    stream_bytes: int = 100 * MIB
     output_bytes: int = 8 * MIB
     memory_bytes: int = 768 * MIB
     cpu: timedelta = timedelta(seconds=20)

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from bot.files.blobs import in_words
 from bot.files.lockdown import Protection
-from bot.files.model import Limits, Unreadable
+from bot.files.model import Limits, Source, Unreadable
 from bot.files.wire import HEADER_BYTES, Garbled, Output, Reason, Refused, read_answer
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -36,11 +37,15 @@ _DETAILS = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One parser: `entry` is `module:function`, `needs` the top-level packages it imports from outside `bot`."""
+    """One parser: `entry` is `module:function`, `needs` the top-level packages it imports from outside `bot`.
+
+    One that `streams` takes an open binary file, which can be sought in, instead of the bytes.
+    """
 
     entry: str
     needs: tuple[str, ...] = ()
     arguments: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    streams: bool = False
 
 
 class Sandbox:
@@ -50,10 +55,11 @@ class Sandbox:
         self.limits = limits or Limits()
         self._turns = asyncio.Semaphore(at_once)
 
-    async def run(self, job: Job, data: bytes) -> Output | Unreadable:
+    async def run(self, job: Job, data: Source) -> Output | Unreadable:
         """The parser's output, or why there is none. Never raises for what a file does to its parser.
 
-        The wall-clock limit starts when the child does, not while waiting for a turn.
+        The wall-clock limit starts when the child does, not while waiting for a turn. A file given by its path is
+        opened here and read by the child alone.
         """
         return await self._run(job, data, tell=False)
 
@@ -64,23 +70,38 @@ class Sandbox:
             return frozenset()
         return frozenset(each for each in Protection if output.facts.get(each.value))
 
-    async def _run(self, job: Job, data: bytes, *, tell: bool) -> Output | Unreadable:
-        if len(data) > self.limits.input_bytes:
-            megabytes = self.limits.input_bytes // (1024 * 1024)
-            return Unreadable(Reason.TOO_LARGE, f"The file is larger than the {megabytes} MB that can be read.")
+    async def _run(self, job: Job, data: Source, *, tell: bool) -> Output | Unreadable:
         async with self._turns:
-            folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="openexecutive-")
+            if isinstance(data, bytes):
+                return await self._bounded(job, data, len(data), -1, tell=tell)
             try:
-                return await self._in_folder(folder, _header(job, len(data), self.limits, tell=tell), data)
+                descriptor = os.open(data, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            except OSError as error:
+                return Unreadable(Reason.CRASHED, "The file is no longer kept here.", type(error).__name__)
+            try:
+                return await self._bounded(job, b"", os.fstat(descriptor).st_size, descriptor, tell=tell)
             finally:
-                # In a thread: where the kernel lacks Landlock the child may have made (empty) files in it.
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                os.close(descriptor)
 
-    async def _in_folder(self, folder: str, header: bytes, data: bytes) -> Output | Unreadable:
+    async def _bounded(self, job: Job, data: bytes, size: int, descriptor: int, *, tell: bool) -> Output | Unreadable:
+        """`descriptor` is -1 where `data` is all."""
+        most = self.limits.stream_bytes if job.streams else self.limits.input_bytes
+        if size > most:
+            return Unreadable(Reason.TOO_LARGE, f"The file is larger than the {in_words(most)} that can be read.")
+        folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="openexecutive-")
+        try:
+            header = _header(job, size, descriptor, self.limits, tell=tell)
+            return await self._in_folder(folder, header, data, descriptor)
+        finally:
+            # In a thread: where the kernel lacks Landlock the child may have made (empty) files in it.
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _in_folder(self, folder: str, header: bytes, data: bytes, descriptor: int) -> Output | Unreadable:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-I", "-S", "-B", str(_CHILD),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
             env={}, cwd=folder, close_fds=True, start_new_session=True, limit=_SLICE,
+            pass_fds=() if descriptor < 0 else (descriptor,),
         )  # fmt: skip
         raw: bytes | None = None
         timed_out = False
@@ -99,7 +120,7 @@ class Sandbox:
         return _judge(raw, process.returncode)
 
 
-def _header(job: Job, size: int, limits: Limits, *, tell: bool) -> bytes:
+def _header(job: Job, size: int, descriptor: int, limits: Limits, *, tell: bool) -> bytes:
     """The child's orders. The project's folder may be listed, but only the packages that are needed can be read:
     in a source checkout the data folder may lie next to them."""
     own = {"bot", job.entry.partition(".")[0]}
@@ -110,6 +131,8 @@ def _header(job: Job, size: int, limits: Limits, *, tell: bool) -> bytes:
                 "entry": job.entry,
                 "arguments": dict(job.arguments),
                 "size": size,
+                "file": descriptor,
+                "streams": job.streams,
                 "tell": tell,
                 "path": [str(_ROOT), *libraries],
                 "read": [*(str(_ROOT / name) for name in sorted(own)), *libraries],

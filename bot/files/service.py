@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
 from bot.files.images import Shrinker
-from bot.files.model import BlobId, Extracted, Picture, Unreadable
+from bot.files.model import Extracted, Picture, Unreadable
 from bot.files.sniff import Kind, sniff
 from bot.kernel.ids import BlobHash
 
@@ -33,24 +33,24 @@ class Files:
 
     async def put(self, chunks: AsyncIterator[bytes] | bytes, limit: int) -> BlobHash:
         if isinstance(chunks, bytes):
-            return BlobHash((await self._blobs.put(chunks, limit)).id)
-        return BlobHash((await self._blobs.put_stream(chunks, limit)).id)
+            return (await self._blobs.put(chunks, limit)).id
+        return (await self._blobs.put_stream(chunks, limit)).id
 
     async def read(self, blob: BlobHash) -> bytes:
-        return await self._blobs.get(BlobId(blob))
+        return await self._blobs.get(blob)
 
     async def show(self, blob: BlobHash, name: str, declared_type: str) -> Shown:
         """Read a stored file for the model. Raises `PermanentError` only if the blob is gone."""
-        data = await self.read(blob)
-        sniffed = sniff(data, declared_type, name)
+        kept = await self._blobs.inspect(blob)
+        sniffed = sniff(kept.sample, declared_type, name)
         if sniffed.is_web_page_instead:
             return Shown(sniffed.media_type, note="A web page came instead of the file; it was not read.")
         if sniffed.kind is Kind.IMAGE:
-            picture = await self._shrinker.shrink(data)
+            picture = await self._shrinker.shrink(kept.path, sniffed)
             if isinstance(picture, Unreadable):
                 return Shown(sniffed.media_type, note=picture.detail)
             return Shown(sniffed.media_type, picture=picture, note=picture.note or None)
-        text = await self._extractor.extract(data, sniffed)
+        text = await self._extractor.extract(kept.path, sniffed)
         match text:
             case Extracted():
                 return Shown(sniffed.media_type, text=text.text, note=text.note or None)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.files.blobs import BlobFolder, BlobMissing, TooLarge
-from bot.files.model import BlobId
 from bot.kernel.errors import PermanentError
+from bot.kernel.ids import BlobHash
 from bot.kernel.supervise import Supervisor
 
 
@@ -48,7 +48,7 @@ async def test_empty_content_is_content(tmp_path: Path) -> None:
 async def test_limit_is_exact_and_stops_the_stream_without_a_trace(tmp_path: Path) -> None:
     folder = BlobFolder(tmp_path)
     assert (await folder.put(b"12345", 5)).size == 5
-    await folder.delete(BlobId(hashlib.sha256(b"12345").hexdigest()))
+    await folder.delete(BlobHash(hashlib.sha256(b"12345").hexdigest()))
     taken = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -129,4 +129,4 @@ async def test_only_a_hash_is_an_id(tmp_path: Path, name: str) -> None:
     folder = BlobFolder(tmp_path)
     for use in (folder.get, folder.delete, folder.exists):
         with pytest.raises(ValueError, match="not a blob id"):
-            await use(BlobId(name))
+            await use(BlobHash(name))

@@ -11,6 +11,7 @@ import bot.files.images
 from bot.files.images import LONG_EDGE, Shrinker
 from bot.files.model import Picture, Unreadable
 from bot.files.sandbox import Job, Sandbox
+from bot.files.sniff import sniff
 from bot.files.wire import Reason
 from tests.files import samples
 from tests.files.loopwatch import watched
@@ -19,7 +20,7 @@ API_BASE64 = 5 * 1024 * 1024
 
 
 async def shrunk(data: bytes) -> tuple[Picture, Image.Image]:
-    picture = await Shrinker(Sandbox()).shrink(data)
+    picture = await Shrinker(Sandbox()).shrink(data, sniff(data))
     assert isinstance(picture, Picture), picture
     image = Image.open(io.BytesIO(picture.data))
     image.load()
@@ -31,7 +32,7 @@ async def shrunk(data: bytes) -> tuple[Picture, Image.Image]:
 
 
 async def refused(data: bytes) -> Unreadable:
-    result = await Shrinker(Sandbox()).shrink(data)
+    result = await Shrinker(Sandbox()).shrink(data, sniff(data))
     assert isinstance(result, Unreadable), result
     assert result.detail.endswith(".")
     return result
@@ -61,7 +62,8 @@ async def test_case_141_sides_over_the_limit_are_brought_down(size: tuple[int, i
 async def test_case_141_picture_that_png_cannot_hold_is_sent_as_jpeg() -> None:
     picture, _ = await shrunk(samples.noise((1500, 1500), "PNG"))
     assert picture.media_type == "image/jpeg"
-    tight = await Shrinker(Sandbox(), max_bytes=20_000).shrink(samples.noise((1500, 1500), "PNG"))
+    large = samples.noise((1500, 1500), "PNG")
+    tight = await Shrinker(Sandbox(), max_bytes=20_000).shrink(large, sniff(large))
     assert isinstance(tight, Picture)
     assert len(tight.data) <= 20_000
 

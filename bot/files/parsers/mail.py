@@ -29,18 +29,9 @@ def extract(data: bytes, arguments: Arguments) -> Output:
         raise Refused(Reason.DAMAGED, "The mail has no readable header.")
     plain: list[str] = []
     pages: list[str] = []
-    attached: list[str] = []
-    for number, part in enumerate(_leaves(message)):
-        if number >= _MAX_PARTS:
-            break
-        kind = part.get_content_type()
-        name = _file_name(part)
-        if kind in {"text/plain", "text/html"} and not name and not _is_attachment(part):
-            (plain if kind == "text/plain" else pages).append(_words(part))
-        elif kind == "message/rfc822":
-            attached.append(name or "attached mail.eml")
-        else:
-            attached.append(name or f"unnamed {kind}")
+    attached: list[tuple[str, int | None]] = []
+    for leaf in _leaves(message, attached):
+        (plain if leaf.get_content_type() == "text/plain" else pages).append(_words(leaf))
     note = ""
     if any(each.strip() for each in plain):
         body = "\n\n".join(plain)
@@ -49,22 +40,43 @@ def extract(data: bytes, arguments: Arguments) -> Output:
         body = "\n\n".join(text for text, _ in laid_out)
         note = next((note for _, note in laid_out if note), "")
     if attached:
-        lines.append("Attachments (not read here): " + ", ".join(clean_names(attached)))
+        lines.append("Attachments (not read here): " + ", ".join(_named(attached)))
     return finish("\n".join(lines) + "\n\n" + body, arguments, note)
 
 
-def _leaves(message: Message) -> list[Message]:
-    """Parts that are no containers, in order. Mails inside the mail are leaves. Without recursion: depth is theirs."""
-    leaves: list[Message] = []
-    waiting: list[Message] = [message]
-    while waiting and len(leaves) <= _MAX_PARTS:
-        part = waiting.pop()
+def _leaves(message: Message, attached: list[tuple[str, int | None]]) -> list[Message]:
+    """Parts that are the mail's own words, in order. What is attached goes into `attached`: its name, and the position
+    of the mail in it that holds it. Without recursion: how deep it goes is up to the sender."""
+    words: list[Message] = []
+    waiting: list[tuple[Message, int | None]] = [(message, None)]
+    seen = 0
+    while waiting and seen < _MAX_PARTS:
+        part, holder = waiting.pop()
+        seen += 1
+        kind = part.get_content_type()
+        name = _file_name(part)
         children = part.get_payload()
-        if part.get_content_maintype() == "multipart" and isinstance(children, list):
-            waiting.extend(child for child in reversed(children) if isinstance(child, Message))
+        parts = [each for each in children if isinstance(each, Message)] if isinstance(children, list) else []
+        if kind == "message/rfc822" and parts:
+            subject = _header(parts[0], "Subject")[:80]
+            attached.append((name or (f"{subject}.eml" if subject else "attached mail.eml"), holder))
+            holder = len(attached) - 1
+        if parts:
+            waiting.extend((each, holder) for each in reversed(parts))
+        elif kind in {"text/plain", "text/html"} and not name and not _is_attachment(part):
+            if holder is None:
+                words.append(part)
         else:
-            leaves.append(part)
-    return leaves
+            attached.append((name or f"unnamed {kind}", holder))
+    return words
+
+
+def _named(attached: list[tuple[str, int | None]]) -> list[str]:
+    names = clean_names([name for name, _ in attached])
+    return [
+        name if holder is None else f"{name} (inside {names[holder]})"
+        for name, (_, holder) in zip(names, attached, strict=True)
+    ]
 
 
 def _words(part: Message) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from io import BytesIO
+from typing import BinaryIO
 
 from pypdf import PdfReader, apply_configuration
 from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError, PyPdfError
@@ -16,14 +16,14 @@ _LOCKED = Refused(Reason.ENCRYPTED, "The PDF is protected with a password; pleas
 _BROKEN = (PyPdfError, ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, NotImplementedError)
 
 
-def extract(data: bytes, arguments: Arguments) -> Output:
+def extract(file: BinaryIO, arguments: Arguments) -> Output:
     """Facts: `pages`, `truncated`, `note`. Stops by itself after `seconds`, keeping the pages read by then."""
     logging.disable(logging.CRITICAL)
     until = time.monotonic() + arguments["seconds"]
     # No helper programs: the child starts none.
     with apply_configuration(jbig2dec_binary=None):
         try:
-            reader = PdfReader(BytesIO(data))
+            reader = PdfReader(file)
             # Many are only locked against printing and open with the empty password (ISO 32000-1 s7.6.3.1).
             if reader.is_encrypted and not reader.decrypt(""):
                 raise _LOCKED
