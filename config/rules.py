@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
-from config.schema import Settings
+from config.schema import Email, Settings
 from config.types import is_loopback
 
 
@@ -34,13 +35,14 @@ def check(settings: Settings) -> tuple[Finding, ...]:
 
 def local_mail_mode(settings: Settings, in_container: bool) -> bool:
     """Whether mail of this machine's own programs is taken as proven: the server listens on loopback only, nothing
-    leaves by a relay, no other network channel is on, nobody asked for proof, and the process does not run in the
-    container image (where loopback is no longer "this machine's user")."""
+    leaves by a relay, no other network channel is on, no mailbox elsewhere is read, nobody asked for proof, and the
+    process does not run in the container image (where loopback is no longer "this machine's user")."""
     email = settings.channels.email
     return (
         email.enabled
         and is_loopback(email.smtp.host)
         and email.relay.host is None
+        and email.imap.host is None
         and email.proof == "auto"
         and not settings.network_channel
         and not in_container
@@ -154,7 +156,15 @@ def _mail(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             (f"{here}.smtp.{missing}", f"{here}.smtp.{given}"), f"missing: {given} is given", "both of them, or none"
         )
-    if (relay.username is None) != (relay.password is None):
+    if not smtp.enabled and email.imap.host is None:
+        yield Finding(
+            (f"{here}.smtp.enabled", f"{here}.imap.host"),
+            "off, and no mailbox is named: no mail would come in",
+            "true, or a mailbox in channels.email.imap, or channels.email.enabled = false",
+        )
+    yield from _mailbox(email)
+    yield from _oauth(email)
+    if relay.auth == "password" and (relay.username is None) != (relay.password is None):
         missing, given = ("username", "password") if relay.username is None else ("password", "username")
         yield Finding(
             (f"{here}.relay.{missing}", f"{here}.relay.{given}"), f"missing: {given} is given", "both of them, or none"
@@ -167,6 +177,13 @@ def _mail(settings: Settings) -> Iterator[Finding]:
             "the password would cross the network in the clear",
             '"starttls" or "tls"',
         )
+    if email.reply_tokens and len(email.address.rpartition("@")[0].partition("+")[0]) > _LONGEST_LOCAL_PART:
+        yield Finding(
+            (f"{here}.reply_tokens", f"{here}.address"),
+            f"the address has more than {_LONGEST_LOCAL_PART} characters before its @: no room for reply tokens",
+            "false, or a shorter address",
+            "warning",
+        )
     if email.address.casefold().endswith("@localhost"):
         yield Finding(
             (f"{here}.address", f"{here}.relay.host"),
@@ -174,6 +191,64 @@ def _mail(settings: Settings) -> Iterator[Finding]:
             "the address that mail for the executive is sent to",
             "warning",
         )
+
+
+_LONGEST_LOCAL_PART = 20
+"""RFC 5321 s4.5.3.1.1 gives a local part 64 octets, of which a reply token takes 44."""
+
+
+def _mailbox(email: Email) -> Iterator[Finding]:
+    imap, here = email.imap, "channels.email.imap"
+    if imap.host is None:
+        return
+    if imap.auth == "password" and imap.password is None:
+        yield Finding((f"{here}.password", f"{here}.host"), "missing: host is given", 'a password, or auth = "oauth"')
+    if imap.security == "none" and not is_loopback(imap.host):
+        yield Finding(
+            (f"{here}.security", f"{here}.host"),
+            "the login and all mail would cross the network in the clear",
+            '"tls" or "starttls"',
+        )
+    if imap.processed is not None and imap.processed.casefold() == imap.folder.casefold():
+        yield Finding(
+            (f"{here}.processed", f"{here}.folder"), "is the folder that is read", 'another folder, or "none"'
+        )
+    if email.relay.host is None:
+        yield Finding(
+            ("channels.email.relay.host", f"{here}.host"),
+            "missing: mail comes from a mailbox, but answers would lie in the Maildir of this machine",
+            "your provider's server for outgoing mail",
+            "warning",
+        )
+
+
+def _oauth(email: Email) -> Iterator[Finding]:
+    here = "channels.email"
+    users = [
+        name for name, part in (("imap", email.imap), ("relay", email.relay)) if part.host and part.auth == "oauth"
+    ]
+    if not users:
+        return
+    for key in ("client_id", "device_url", "token_url", "scope"):
+        if getattr(email.oauth, key) is None:
+            yield Finding(
+                (f"{here}.oauth.{key}", f"{here}.{users[0]}.auth"),
+                f'missing: {users[0]}.auth is "oauth"',
+                'what your provider documents, or auth = "password"',
+            )
+    for key in ("device_url", "token_url"):
+        url = getattr(email.oauth, key)
+        if url is not None and not url.startswith("https://") and not is_loopback(urlsplit(url).hostname or ""):
+            yield Finding(
+                (f"{here}.oauth.{key}",), "the login would cross the network in the clear", "an https address"
+            )
+    if "relay" in users and email.relay.username is None:
+        yield Finding((f"{here}.relay.username", f"{here}.relay.auth"), 'missing: auth is "oauth"', "the login's name")
+    for name in users:
+        if getattr(email, name).security == "none" and not is_loopback(getattr(email, name).host):
+            yield Finding(
+                (f"{here}.{name}.security",), "the token would cross the network in the clear", '"starttls" or "tls"'
+            )
 
 
 def _terminal(settings: Settings) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from config.types import (
     LocalTime,
     Mail,
     NameServer,
+    Network,
     OptionalName,
     PersonKey,
     Port,
@@ -149,12 +150,56 @@ class Slack(Section):
 class Smtp(Section):
     """Where mail comes in."""
 
+    enabled: bool = Field(True, description="listen for mail; false where all of it comes from a mailbox (imap)")
     host: Host = Field("127.0.0.1", description="address to listen on")
     port: Port = Field(2525, description="0 picks one and prints it")
     hostname: Host = Field("localhost", description="name in the greeting")
     certificate: FilePath | None = Field(None, description="file with the certificate chain (PEM); turns STARTTLS on")
     key: FilePath | None = Field(None, description="file with the certificate's private key (PEM)")
     max_size: int = Field(26_214_400, ge=65_536, description="largest mail that is taken, in bytes")
+    trusted_peers: tuple[Network, ...] = Field(
+        ("127.0.0.0/8", "::1/128"),
+        description="mail servers of your own that hand mail on to this one: their Authentication-Results may be "
+        "believed, and they are never made to write a bounce to a stranger",
+    )
+
+
+class Imap(Section):
+    """A mailbox of the executive's own as a way in: for who owns a mailbox and no mail server. Off without a host."""
+
+    host: Host | None = Field(None, description="your provider's server for reading mail")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(993, description="993 goes with tls, 143 with starttls")
+    security: Literal["tls", "starttls", "none"] = Field("tls", description="none: only to this machine itself")
+    username: str | None = Field(None, description="when left out: channels.email.address", min_length=1)
+    auth: Literal["password", "oauth"] = Field(
+        "password", description="oauth: by channels.email.oauth, after `openexecutive mail login`"
+    )
+    password: Secret | None = Field(None, description="of the login (many providers want one made for one app)")
+    folder: str = Field("INBOX", description="folder that is read", min_length=1)
+    processed: OptionalName = Field(
+        "Executive", description='folder that mail is moved to once it is safely kept here; "none": it stays'
+    )
+    sent: OptionalName = Field("Sent", description='folder that gets a copy of every answer; "none": no copies')
+    only_new: bool = Field(
+        True, description="leave alone what lies there at the very first start; false: answer all of it"
+    )
+    poll: Duration = Field(
+        timedelta(minutes=1), description="how often to look where the server does not announce mail by itself"
+    )
+    max_size: int = Field(
+        26_214_400, ge=65_536, description="largest mail that is read, in bytes; of larger ones the header only"
+    )
+    timeout: Duration = Field(timedelta(seconds=60), description="for each answer of the server")
+
+
+class OAuth(Section):
+    """Login by token instead of password, for imap and relay (RFC 8628, RFC 6749)."""
+
+    client_id: str | None = Field(None, description="of the app registered with your provider", min_length=1)
+    client_secret: Secret | None = Field(None, description="where the provider gives one to such apps")
+    device_url: Url | None = Field(None, description="the provider's device authorization endpoint")
+    token_url: Url | None = Field(None, description="the provider's token endpoint")
+    scope: str | None = Field(None, description="what is asked for, separated by spaces", min_length=1)
 
 
 class Relay(Section):
@@ -164,17 +209,22 @@ class Relay(Section):
     port: Annotated[int, Field(ge=1, le=65535)] = Field(587, description="587 goes with starttls, 465 with tls")
     security: Literal["starttls", "tls", "none"] = Field("starttls", description="none: only to this machine itself")
     username: str | None = Field(None, description="when the relay asks for a login", min_length=1)
+    auth: Literal["password", "oauth"] = Field(
+        "password", description="oauth: by channels.email.oauth, after `openexecutive mail login`"
+    )
     password: Secret | None = Field(None, description="of the login")
     timeout: Duration = Field(timedelta(seconds=60), description="for each step of a delivery")
 
 
 class Email(Section):
-    """Mail: a small server of our own for what comes in, a relay or a Maildir for what goes out."""
+    """Mail: a small server of our own or a mailbox for what comes in, a relay or a Maildir for what goes out."""
 
     enabled: bool = Field(True, description="receive and send mail")
     address: Mail = Field("executive@localhost", description="the executive's own address")
     smtp: Smtp = Smtp()
+    imap: Imap = Imap()
     relay: Relay = Relay()
+    oauth: OAuth = OAuth()
     proof: Literal["auto", "dmarc", "header"] = Field(
         "auto",
         description="how senders are proven. auto: local mode where it applies, else dmarc; "
@@ -186,6 +236,17 @@ class Email(Section):
     per_user_from: tuple[Domain, ...] = Field(
         (), description="domains whose server lets nobody write under another's address"
     )
+    reply_tokens: bool = Field(
+        True,
+        description="put a secret of the thread into Reply-To (address+t-…@domain), which proves the answer; needs a "
+        "server that delivers address+anything to address",
+    )
+    reply_all: Literal["asker", "roster"] = Field(
+        "asker",
+        description="who gets the answer to a mail with several recipients. asker: only who asked; roster: of To and "
+        "Cc also those who stand in people, never anybody else",
+    )
+    max_attachment: int = Field(20_000_000, ge=0, description="largest attachment that is kept, in bytes")
     nameservers: tuple[NameServer, ...] = Field(
         (), description="DNS servers for DKIM, SPF and DMARC; empty: the system's"
     )

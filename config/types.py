@@ -136,6 +136,13 @@ def _nameserver(text: str) -> str:
     return text
 
 
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError:
+        raise ValueError("not a network") from None
+
+
 def is_loopback(host: str) -> bool:
     """Whether a server bound to `host` is reached from this machine only."""
     if host.rstrip(".").lower() == "localhost":
@@ -160,6 +167,9 @@ HostHeader = Annotated[
     str, AfterValidator(_host_header), Allowed("a host name or an IP address, with a port if it has one")
 ]
 Domain = Annotated[str, AfterValidator(_domain), Allowed("a domain such as example.org")]
+Network = Annotated[
+    str, AfterValidator(_network), Allowed("an IP address or a network such as 10.1.0.0/16 or fd00::/8")
+]
 NameServer = Annotated[str, AfterValidator(_nameserver), Allowed("an IP address, alone or with a port")]
 Secret = Annotated[SecretStr, AfterValidator(_secret), Allowed("text on one line")]
 Duration = Annotated[

@@ -6,6 +6,14 @@ from config.rules import local_mail_mode
 from config.schema import Settings
 from tests.config.conftest import Reader
 
+IMAP = (
+    '[channels.email]\naddress = "e@example.org"\n[channels.email.relay]\nhost = "127.0.0.1"\n'
+    '[channels.email.imap]\nhost = "mail.example.org"\n'
+)
+OAUTH = (
+    '[channels.email.imap]\nhost = "mail.example.org"\nauth = "oauth"\n[channels.email.oauth]\nclient_id = "c"\n'
+    'device_url = "https://id.example/d"\ntoken_url = "https://id.example/t"\nscope = "s"\n'
+)
 ANNA = '[people.anna]\nname = "Anna"\nrole = "principal"\n'
 
 
@@ -47,6 +55,17 @@ ANNA = '[people.anna]\nname = "Anna"\nrole = "principal"\n'
             ),
             "channels.email.relay.security",
             "in the clear",
+        ),
+        ("[channels.email.smtp]\nenabled = false", "channels.email.smtp.enabled", "no mail would come in"),
+        (IMAP, "channels.email.imap.password", "missing"),
+        (IMAP + 'password = "b"\nsecurity = "none"', "channels.email.imap.security", "in the clear"),
+        (IMAP + 'password = "b"\nprocessed = "inbox"', "channels.email.imap.processed", "is the folder"),
+        (OAUTH.replace("client_id", "# client_id"), "channels.email.oauth.client_id", "missing"),
+        (OAUTH.replace("https://id.example/t", "http://id.example/t"), "channels.email.oauth.token_url", "clear"),
+        (
+            OAUTH + '[channels.email.relay]\nhost = "127.0.0.1"\nauth = "oauth"',
+            "channels.email.relay.username",
+            "missing",
         ),
     ],
 )
@@ -91,6 +110,9 @@ def test_webhook_mode_needs_all_its_parts(read: Reader, text: str, keys: set[str
         '[channels.email.relay]\nhost = "127.0.0.1"\nusername = "a"\npassword = "b"\nsecurity = "none"',
         ANNA + 'email = ["a@example.org", "A@example.org"]\n[channels.terminal]\nperson = "anna"',
         '[channels.terminal]\nperson = "principal"',
+        IMAP + 'password = "b"\n[channels.email.smtp]\nenabled = false',
+        OAUTH + '[channels.email.relay]\nhost = "127.0.0.1"\nauth = "oauth"\nusername = "e"',
+        '[channels.email.smtp]\ntrusted_peers = ["10.1.0.0/16", "fd00::/8", "192.0.2.7"]',
     ],
 )
 def test_neighbours_that_are_right(read: Reader, text: str) -> None:
@@ -102,6 +124,11 @@ def test_neighbours_that_are_right(read: Reader, text: str) -> None:
     [
         ('[people.bob]\nname = "Bob"', "people"),
         ('[channels.email.relay]\nhost = "mail.example.org"', "channels.email.address"),
+        ('[channels.email.imap]\nhost = "127.0.0.1"\npassword = "b"', "channels.email.relay.host"),
+        (
+            '[channels.email]\naddress = "the-executive-of-the-company@example.org"\nrelay = {host = "127.0.0.1"}',
+            "channels.email.reply_tokens",
+        ),
         ("[channels.email]\nenabled = false\n[channels.terminal]\nenabled = false", "channels"),
     ],
 )
@@ -125,6 +152,7 @@ def test_a_rule_about_a_key_that_is_itself_wrong_stays_silent(read: Reader) -> N
         ({"channels": {"email": {"smtp": {"host": "::"}}}}, False, False),
         ({"channels": {"email": {"smtp": {"host": "mail.example.org"}}}}, False, False),
         ({"channels": {"email": {"relay": {"host": "mail.example.org"}}}}, False, False),
+        ({"channels": {"email": {"imap": {"host": "mail.example.org", "password": "p"}}}}, False, False),
         ({"channels": {"email": {"proof": "dmarc"}}}, False, False),
         ({"channels": {"telegram": {"enabled": True, "token": "1:a"}}}, False, False),
     ],

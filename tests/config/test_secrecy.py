@@ -27,6 +27,8 @@ def test_there_are_secrets_to_look_for() -> None:
         "channels.telegram.token",
         "channels.telegram.webhook_secret",
         "channels.email.relay.password",
+        "channels.email.imap.password",
+        "channels.email.oauth.client_secret",
         "channels.discord.token",
         "channels.slack.bot_token",
         "channels.slack.app_token",
