@@ -58,8 +58,9 @@ def decide(event: MessageReceived | CommandInvoked, person: Person | None) -> De
     if isinstance(event, MessageReceived):
         if event.automatic is not None:
             return Refuse(Refusal.AUTOMATIC)
-        if event.addressed is Addressed.NOT:
-            return Ignore()
+        if event.addressed is Addressed.NOT:  # a code that stands where others read it is worth nothing any more
+            code = _pairing_code(event)
+            return Ignore() if code is None else TryCode(code)
     refusal = _not_a_known_person(sender, person)
     code = _pairing_code(event)
     if code is not None and (refusal is None or refusal is Refusal.STRANGER):

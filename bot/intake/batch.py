@@ -17,6 +17,7 @@ from bot.audit.recorder import Recorder
 from bot.gateway.channel import Accepted
 from bot.gateway.codec import dump_event
 from bot.gateway.events import (
+    Addressed,
     Body,
     ButtonPressed,
     Chain,
@@ -34,6 +35,7 @@ from bot.gateway.events import (
     Proof,
     Sender,
     Span,
+    SpanKind,
     Thread,
 )
 from bot.gateway.operations import Reply
@@ -208,20 +210,24 @@ class Batch:
 
     def _fit(self, event: MessageReceived | CommandInvoked) -> MessageReceived | CommandInvoked:
         """Cut what is too long, visibly."""
-        if isinstance(event, CommandInvoked) or len(event.body.text) <= self._rules.max_text:
-            return event
+        return event if isinstance(event, CommandInvoked) else replace(event, body=self._fit_body(event.body))
+
+    def _fit_body(self, body: Body) -> Body:
         kept = self._rules.max_text
-        note = f"\n[… cut here: the message has {len(event.body.text)} characters, I read the first {kept}]"
-        spans = tuple(Span(s.start, min(s.end, kept), s.kind) for s in event.body.spans if s.start < kept)
-        if spans:
-            spans = (*spans[:-1], Span(spans[-1].start, kept + len(note), spans[-1].kind))
-        return replace(event, body=Body(event.body.text[:kept] + note, spans))
+        if len(body.text) <= kept:
+            return body
+        note = f"\n[… cut here: the message has {len(body.text)} characters, I read the first {kept}]"
+        # The note is nobody's own words: it must not be taken for what the sender said.
+        spans = [Span(s.start, min(s.end, kept), s.kind) for s in body.spans if s.start < kept]
+        own = spans or [Span(0, kept, SpanKind.OWN)]
+        return Body(body.text[:kept] + note, (*own, Span(kept, kept + len(note), SpanKind.QUOTED)))
 
     def _resolve(self, event: MessageReceived | CommandInvoked) -> tuple[MessageReceived | CommandInvoked, Session]:
         """Find (or open) the session, and look at the room before anything is said to belong to it."""
         if isinstance(event.thread, Chain):
             key = self._chained(event.thread, event.sender.address) or f"{self._channel}:{new_id(self._now)}"
-            thread = Thread(key, key)
+            joined = self._sessions.get(key)
+            thread = Thread(key, joined.place if joined else key)
             event = replace(event, thread=thread, reply_path=replace(event.reply_path, thread=key))
         else:
             thread = event.thread
@@ -233,7 +239,13 @@ class Batch:
         return event, session
 
     def _chained(self, chain: Chain, address: str) -> str | None:
-        """The thread key of the nearest known message in whose session the sender takes part."""
+        """The key of the thread that wrote to the sender, else of the nearest known message in whose session the sender
+        takes part."""
+        if chain.key is not None:
+            self._sessions |= threads.by_thread(self._tx.connection, [chain.key])
+            return chain.key
+        if any(row.event.kind == "message" and row.event.ref in chain.refs for _, row in self._new_rows):
+            self._flush()
         connection = self._tx.connection
         known = outbox_store.session_of_refs(connection, chain.refs) | store.sessions_of_refs(connection, chain.refs)
         mine = threads.takes_part(connection, set(known.values()), address)
@@ -278,8 +290,9 @@ class Batch:
             row_id = InboxId(new_id(self._now))
             self._add_row(row_id, event, None, None, refused=reason.value)
         if number == 1:
+            text = f"{address}: {event.sender.note}" if event.sender.note else address
             self._record(
-                audited.MessageRefused(self._channel, reason, 1, row_id), Actor("stranger", self._channel), text=address
+                audited.MessageRefused(self._channel, reason, 1, row_id), Actor("stranger", self._channel), text=text
             )
         if reason is Refusal.STRANGER and self._rules.pairing_requests:
             self._ask_to_be_let_in(event)
@@ -297,6 +310,8 @@ class Batch:
         direct = admit.is_direct(event)
         result = pairing.claim(self._tx, self._recorder, code, account, event.sender.name, direct=direct, now=self._now)
         if result is pairing.Claim.UNKNOWN:
+            if isinstance(event, MessageReceived) and event.addressed is Addressed.NOT:
+                return Accepted.IGNORED
             person = self._owners.get(event.sender.address)
             if person is not None and person.active:
                 return self._admit(event, person)
@@ -318,10 +333,14 @@ class Batch:
         row = store.by_ref(self._tx.connection, event.ref)
         if row is None or not isinstance(row.event, MessageReceived) or row.session is None:
             return Accepted.IGNORED
-        if row.event.sender.address != event.sender.address:
+        owner = self._owners.get(event.sender.address)
+        if row.event.sender.address != event.sender.address or owner is None or not owner.active:
             return Accepted.IGNORED
+        event = replace(event, body=self._fit_body(event.body))
         changed = replace(row.event, body=event.body)
-        if store.replace_event(self._tx, row.id, changed):
+        if row.edit is not None and row.edit.edited_at > event.edited_at:
+            pass  # a newer one has come before it
+        elif store.replace_event(self._tx, row.id, changed):
             self._record(audited.MessageEdited(row.id, "before_turn"), session=row.session)
         elif store.note_edit(self._tx, row.id, event) or transcript.mark_edited(
             self._tx, event.ref, event.body, event.edited_at
@@ -337,10 +356,28 @@ class Batch:
             return Accepted.IGNORED
         if store.end(self._tx, row.id, InState.STOPPED, self._now, "deleted by its writer"):
             self._record(audited.MessageDeleted(row.id, "before_turn"), session=row.session)
-        elif transcript.mark_deleted(self._tx, event.ref, event.deleted_at):
+        elif self._emptied(row, event) or transcript.mark_deleted(self._tx, event.ref, event.deleted_at):
             self._record(audited.MessageDeleted(row.id, "after_turn"), session=row.session)
         self._remember(event, row.id)
         return Accepted.NEW
+
+    def _emptied(self, row: store.Row, event: MessageDeleted) -> bool:
+        """A message whose turn is running: what is kept of it afterwards is that it was deleted."""
+        said = row.event
+        if row.state is not InState.CLAIMED or not isinstance(said, MessageReceived) or isinstance(said.thread, Chain):
+            return False
+        emptied = MessageEdited(
+            event.keys,
+            said.ref,
+            said.thread,
+            said.place,
+            said.sender,
+            Body(transcript.DELETED),
+            event.deleted_at,
+            said.addressed,
+            said.reply_path,
+        )
+        return store.note_edit(self._tx, row.id, emptied)
 
     def _pressed(self, event: ButtonPressed | FormSubmitted) -> Accepted:
         person = self._owners.get(event.sender.address)
@@ -353,6 +390,8 @@ class Batch:
     def _membership(self, event: MembershipChanged) -> Accepted:
         self._flush()
         self._forget.add(event.place_key)
+        # Others may be waiting to run in this very transaction: forgetting too much costs them a look, no more.
+        self._familiar.rooms.pop(event.place_key, None)
         self._rooms.pop(event.place_key, None)
         match event.change:
             case Change.JOINED:

@@ -16,6 +16,7 @@ from bot.gateway.codec import dump_event
 from bot.gateway.events import InboundEvent
 from bot.intake import store
 from bot.intake.batch import Batch, Familiar, Rules, Taken
+from bot.intake.scrub import scrub
 from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.ids import BootId, InboxId, SessionId, new_id
@@ -95,17 +96,25 @@ class Intake:
         return _Port(self, channel)
 
     async def accept(self, channel: str, events: Sequence[InboundEvent], cursor: Cursor | None) -> Sequence[Accepted]:
-        """See `Inbox.accept`. An event that trips over a bug is parked whole and does not hold up the others."""
-        taken = await attempt(
-            to_the_end(self.database.write(lambda tx: self._unit(tx, channel, events, cursor)), "intake"), "intake"
-        )
+        """See `Inbox.accept`. An event that trips over a bug is parked whole and does not hold up the others.
+
+        Goes to its end even if the caller goes away meanwhile (a peer that hangs up): what was committed must be
+        worked on.
+        """
+        return await to_the_end(self._accept(channel, events, cursor), "intake")
+
+    async def _accept(self, channel: str, events: Sequence[InboundEvent], cursor: Cursor | None) -> Sequence[Accepted]:
+        taken = await attempt(self.database.write(lambda tx: self._unit(tx, channel, events, cursor)), "intake")
         if not isinstance(taken, Bug):
             self._after(taken)
             return taken.answers
         if len(events) == 1:
+            clean = scrub(events[0])
+            if clean != events[0]:
+                return await self._accept(channel, [clean], cursor)
             await self.database.write(lambda tx: self._park(tx, channel, events[0], taken, cursor))
             return (Accepted.REFUSED,)
-        answers = [(await self.accept(channel, [event], None))[0] for event in events]
+        answers = [(await self._accept(channel, [event], None))[0] for event in events]
         if cursor is not None:
             await self.database.write(lambda tx: store.set_cursor(tx, channel, cursor.name, cursor.value))
         return answers

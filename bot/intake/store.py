@@ -168,7 +168,7 @@ def replace_event(tx: Tx, row: InboxId, event: InboundEvent) -> bool:
 
 
 def note_edit(tx: Tx, row: InboxId, edit: MessageEdited) -> bool:
-    """The writer changed a message whose turn is running."""
+    """The writer changed (or emptied) a message whose turn is running."""
     done = tx.execute(
         inbox.update().where(inbox.c.id == row, inbox.c.state == InState.CLAIMED.value).values(edit=dump_event(edit))
     )
