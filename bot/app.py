@@ -46,11 +46,14 @@ from bot.kernel.supervise import Supervisor
 from bot.llm import service as llm
 from bot.llm.model import Model
 from bot.orchestrator import prompt
+from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.lanes import Lanes
+from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.service import Orchestrator
-from bot.orchestrator.turn import Parts, TurnSteps
+from bot.orchestrator.steps import Steps
+from bot.orchestrator.values import Parts
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
 from bot.people import store as people
@@ -200,8 +203,10 @@ class Daemon:
             store.database, store.recorder, store.clock, outbox, files, model, frame, channels, boot,
             settings.company.time_zone,
         )  # fmt: skip
+        placeholders = Placeholders(parts)
         lanes = Lanes(
-            TurnSteps(parts),
+            Steps(parts, placeholders),
+            Ends(parts, placeholders),
             store.clock,
             work,
             Backoff(),

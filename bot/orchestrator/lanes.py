@@ -23,7 +23,9 @@ from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bug, Supervisor, attempt, cancel, start
 from bot.llm.model import ContextTooLongError, CredentialsError, Finished
-from bot.orchestrator.turn import Begun, Free, Later, Next, Overtaken, Prompted, TurnSteps
+from bot.orchestrator.ends import Ends
+from bot.orchestrator.steps import Steps
+from bot.orchestrator.values import Begun, Free, Later, Next, Overtaken, Prompted
 from bot.sessions.turns import Turn
 
 log = logging.getLogger(__name__)
@@ -67,7 +69,8 @@ class Lanes:
 
     def __init__(
         self,
-        steps: TurnSteps,
+        steps: Steps,
+        ends: Ends,
         clock: Clock,
         supervisor: Supervisor,
         backoff: Backoff,
@@ -77,6 +80,7 @@ class Lanes:
         max_attempts: int,
     ) -> None:
         self._steps = steps
+        self._ends = ends
         self._clock = clock
         self._supervisor = supervisor
         self._backoff = backoff
@@ -141,12 +145,12 @@ class Lanes:
                         following = await self._one(lane, turn, rows)
                     case Later(at):
                         await self._clock.sleep(at - self._clock.now())
-                        following = await self._steps.claim(session)
+                        following = await self._ends.claim(session)
                     case Free() if lane.pending:
                         following = lane.pending.popleft()
                     case Free() if lane.look_again and not self._closing:
                         lane.look_again = False
-                        following = await self._steps.resume(session) or await self._steps.claim(session)
+                        following = await self._ends.resume(session) or await self._ends.claim(session)
                     case Free():
                         return
         finally:
@@ -158,12 +162,12 @@ class Lanes:
         lane.stopped = False
         while True:
             if self._closing:
-                await self._steps.waits(turn, rows, None)
+                await self._ends.waits(turn, rows, None)
                 return Free()
             if not rows:
-                return await self._given_up(await self._steps.park(turn, rows, "no message left", ""), turn)
+                return await self._given_up(await self._ends.park(turn, rows, "no message left", ""), turn)
             if turn.attempt >= self._max_attempts:
-                return await self._given_up(await self._steps.park(turn, rows, "failed too often", GAVE_UP), turn)
+                return await self._given_up(await self._ends.park(turn, rows, "failed too often", GAVE_UP), turn)
             result = await self._try(lane, turn, rows)
             match result:
                 case Begun() | Later() | Free():
@@ -172,25 +176,25 @@ class Lanes:
                     overtaken += 1
                     if overtaken > 2:
                         return await self._given_up(
-                            await self._steps.park(turn, rows, "audience_changed", GAVE_UP), turn
+                            await self._ends.park(turn, rows, "audience_changed", GAVE_UP), turn
                         )
-                    await self._steps.waits(turn, rows, None)
+                    await self._ends.waits(turn, rows, None)
                 case Bug():
                     failures += 1
-                    await self._steps.failed(turn, str(result))
+                    await self._ends.failed(turn, str(result))
                     await self._pause(lane, self._backoff.delay(turn.attempt))
                 case TransientError():
                     failures += 1
-                    await self._steps.waits(turn, rows, UNAVAILABLE.format(why=OVERLOADED))
+                    await self._ends.waits(turn, rows, UNAVAILABLE.format(why=OVERLOADED))
                     await self._pause(lane, self._backoff.delay(failures, result.retry_after))
                 case CredentialsError():
                     failures += 1
-                    await self._steps.waits(turn, rows, UNAVAILABLE.format(why=CREDENTIALS))
+                    await self._ends.waits(turn, rows, UNAVAILABLE.format(why=CREDENTIALS))
                     await self._pause(lane, self._backoff.cap)
                 case PermanentError():
                     text = TOO_LONG if isinstance(result, ContextTooLongError) else REFUSED_FORM
-                    return await self._given_up(await self._steps.park(turn, rows, result.message, text), turn)
-            resumed = await self._steps.resume(turn.session)
+                    return await self._given_up(await self._ends.park(turn, rows, result.message, text), turn)
+            resumed = await self._ends.resume(turn.session)
             if resumed is None:
                 return Free()
             turn, rows = resumed.turn, resumed.rows
@@ -205,20 +209,20 @@ class Lanes:
         except (TransientError, PermanentError) as error:
             return error
         except asyncio.CancelledError:
-            await self._steps.waits(turn, rows, None)
+            await self._ends.waits(turn, rows, None)
             raise
         finally:
             lane.running = False
 
     async def _attempt(self, lane: Lane, turn: Turn, rows: Sequence[inbox.Row]) -> Next | Overtaken:
         if isinstance(rows[0].event, CommandInvoked):
-            return await self._steps.command(turn, rows[0])
+            return await self._ends.command(turn, rows[0])
         if not lane.stopped:
             thought = await self._unless_stopped(lane, self._think(turn, rows), f"think:{turn.id}")
             if thought is not None:
                 prompted, finished = thought
-                return await self._steps.commit(turn, rows, prompted, finished, self._steps.decide(finished))
-        return await self._steps.stopped(turn, rows)
+                return await self._ends.commit(turn, rows, prompted, finished, self._steps.decide(finished))
+        return await self._ends.stopped(turn, rows)
 
     async def _think(self, turn: Turn, rows: Sequence[inbox.Row]) -> tuple[Prompted, Finished]:
         """Recall, prompt, complete: within a place. The person's own places come first, so that one person cannot

@@ -1,0 +1,143 @@
+"""The steps of a turn before its end: recall, prompt, complete, decide. `lanes` calls them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+
+import sqlalchemy as sa
+
+from bot.gateway.events import MessageReceived
+from bot.intake import store as inbox
+from bot.kernel.ids import MessageId, TurnId
+from bot.kernel.scope import SessionScope
+from bot.llm.converse import converse
+from bot.llm.model import ContextTooLongError, Finished, Image, Restarted, TextDelta
+from bot.orchestrator import material
+from bot.orchestrator import prompt as prompts
+from bot.orchestrator.decide import Decision, decide
+from bot.orchestrator.drafts import Drafter
+from bot.orchestrator.placeholder import Placeholders
+from bot.orchestrator.values import Parts, Prompted, Recalled, reply_path
+from bot.people import store as people
+from bot.sessions import places, threads, transcript
+from bot.sessions.transcript import Said
+from bot.sessions.turns import Turn
+
+SHORTER_TRIES = 4
+
+
+class Steps:
+    def __init__(self, parts: Parts, placeholders: Placeholders) -> None:
+        self._p = parts
+        self._placeholders = placeholders
+
+    async def recall(self, turn: Turn, rows: Sequence[inbox.Row]) -> Recalled:
+        wanted = sorted({row.person for row in rows if row.person is not None})
+
+        def query(connection: sa.Connection) -> Recalled:
+            session = threads.get(connection, turn.session)
+            if session is None:
+                raise LookupError(f"session {turn.session} of a turn is gone")
+            return Recalled(
+                session,
+                places.get(connection, session.place),
+                transcript.history(connection, SessionScope(turn.session)),
+                people.by_ids(connection, wanted),
+            )
+
+        return await self._p.database.read(query)
+
+    async def prompt(self, rows: Sequence[inbox.Row], recalled: Recalled) -> Prompted:
+        """Raises `TransientError` when a file of a message can be had only later."""
+        said: list[Said] = []
+        pictures: dict[MessageId, Sequence[Image]] = {}
+        for row in rows:
+            each, shown = await self._said(row, recalled)
+            said.append(each)
+            pictures[each.id] = shown
+        built = prompts.build(self._p.frame, self._context(rows, recalled), recalled.history, said, pictures)
+        return Prompted(built, tuple(said))
+
+    async def complete(
+        self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, prompted: Prompted
+    ) -> tuple[Finished, Prompted]:
+        """Ask the model; a request that is too long is asked again with less history.
+
+        Returns the answer and the prompt that it answers. Raises like `Model.stream`.
+        """
+        for tries in range(SHORTER_TRIES):
+            try:
+                return await self._ask(turn, rows, prompted), prompted
+            except ContextTooLongError:
+                if not recalled.history or tries == SHORTER_TRIES - 1:
+                    raise
+                history, start = prompts.halved(recalled.history)
+                recalled = replace(recalled, history=history)
+                prompted = await self.prompt(rows, recalled)
+                prompted = replace(prompted, built=replace(prompted.built, history_start=start))
+        raise AssertionError("the loop returns or raises")
+
+    @staticmethod
+    def decide(finished: Finished) -> Decision:
+        return decide(finished)
+
+    async def _ask(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> Finished:
+        path, channel = reply_path(rows), self._p.channels[rows[-1].channel]
+        finished: Finished | None = None
+        stand_in = partial(self._placeholders.stand_in, turn, channel, path)
+        async with (
+            Drafter(
+                channel, path, turn.id, self._p.clock, lambda: self._placeholders.stand_in(turn, channel, path)
+            ) as drafter,
+            aclosing(converse(self._p.model, prompted.built.request)) as events,
+        ):
+            async for event in events:
+                match event:
+                    case TextDelta(text):
+                        drafter.add(text)
+                    case Restarted():
+                        drafter.restart()
+                    case Finished():
+                        finished = event
+        if finished is None:
+            raise RuntimeError("the model's stream ended without its last event")
+        return finished
+
+    async def _said(self, row: inbox.Row, recalled: Recalled) -> tuple[Said, Sequence[Image]]:
+        event = row.event
+        if not isinstance(event, MessageReceived):
+            raise TypeError(f"inbox row {row.id} is no message")
+        person = recalled.people.get(row.person) if row.person else None
+        found = material.NOTHING
+        if event.attachments:
+            found = await material.gather(self._p.files, self._p.channels[row.channel], event.attachments)
+        body = event.body
+        return (
+            Said(
+                MessageId(row.id),
+                row.turn or TurnId(""),
+                "user",
+                row.person,
+                person.name if person else event.sender.name,
+                event.ref,
+                body,
+                event.sender.proof,
+                event.sent_at,
+                found.files,
+            ),
+            found.pictures,
+        )
+
+    def _context(self, rows: Sequence[inbox.Row], recalled: Recalled) -> prompts.Context:
+        asker = recalled.people.get(rows[-1].person) if rows[-1].person else None
+        place = recalled.place
+        return prompts.Context(
+            self._p.clock.now(),
+            asker.time_zone if asker else self._p.default_zone,
+            recalled.session.audience,
+            place.title if place and place.title else "a direct conversation",
+            recalled.session.channel,
+        )

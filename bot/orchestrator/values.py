@@ -1,0 +1,90 @@
+"""What passes between the steps of a turn, its ends and its lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.audit.recorder import Recorder
+from bot.files.service import Files
+from bot.gateway.channel import Channel
+from bot.gateway.events import CommandInvoked, MessageReceived, ReplyPath
+from bot.intake import store as inbox
+from bot.kernel.clock import Clock
+from bot.kernel.ids import BootId, PersonId
+from bot.llm.model import Model
+from bot.orchestrator import prompt as prompts
+from bot.outbox.service import Outbox
+from bot.people.model import Person
+from bot.sessions import places
+from bot.sessions.threads import Session
+from bot.sessions.transcript import Said
+from bot.sessions.turns import Turn
+from bot.storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    session: Session
+    place: places.Known | None
+    history: list[Said]
+    people: Mapping[PersonId, Person]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    built: prompts.Built
+    current: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The lane goes on with these rows."""
+
+    turn: Turn
+    rows: tuple[inbox.Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Rows wait that are not ready before this instant."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Nothing waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """The turn may not end like this: its audience changed, or it is no longer ours."""
+
+
+Next = Begun | Later | Free
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What turns are made of, handed in once."""
+
+    database: Database
+    recorder: Recorder
+    clock: Clock
+    outbox: Outbox
+    files: Files
+    model: Model
+    frame: prompts.Frame
+    channels: Mapping[str, Channel]
+    boot: BootId
+    default_zone: str
+
+
+def reply_path(rows: Sequence[inbox.Row]) -> ReplyPath:
+    """Answers go to the last message of the turn."""
+    for row in reversed(rows):
+        if isinstance(row.event, MessageReceived | CommandInvoked):
+            return row.event.reply_path
+    raise ValueError("no row of the turn can be answered")
