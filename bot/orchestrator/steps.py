@@ -89,9 +89,7 @@ class Steps:
         finished: Finished | None = None
         stand_in = partial(self._placeholders.stand_in, turn, channel, path)
         async with (
-            Drafter(
-                channel, path, turn.id, self._p.clock, lambda: self._placeholders.stand_in(turn, channel, path)
-            ) as drafter,
+            Drafter(channel, path, turn.id, self._p.clock, stand_in) as drafter,
             aclosing(converse(self._p.model, prompted.built.request)) as events,
         ):
             async for event in events:
