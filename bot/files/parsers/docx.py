@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import BinaryIO
 
 from lxml.etree import _Element
@@ -19,7 +20,7 @@ from bot.files.parsers.text import finish
 from bot.files.parsers.wordstyle import BULLET, Look, Numbering, Styles, direct_look, hides
 from bot.files.wire import Arguments, Output
 
-_BLOCKS = ("p", "tbl", "sdt", "customXml", "altChunk")
+_BLOCKS = ("p", "tbl", "sdt", "customXml", "altChunk", "AlternateContent")
 _WRAPPERS = {"sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag", "dir", "bdo"}
 # Tracked deletions, properties, field codes, and the small type beside ruby text.
 _LEFT_OUT = {"del", "moveFrom", "delText", "delInstrText", "instrText", "pPr", "rPr", "rt", "sdtPr", "sdtEndPr"}
@@ -76,7 +77,7 @@ class _Reader:
     def text(self) -> str:
         """Blocks parted by blank lines, items of a list by line ends only."""
         parts: list[str] = []
-        for block, follows in zip(self._blocks, [*self._blocks[1:], ""], strict=True):
+        for block, follows in pairwise([*self._blocks, ""]):
             parts.append(block + ("\n" if _is_item(block) and _is_item(follows) else "\n\n"))
         return "".join(parts) + "\n\n".join(self._tail)
 
@@ -85,7 +86,7 @@ class _Reader:
         if self._hidden:
             notes.append("Hidden text was left out.")
         if self._pictures:
-            notes.append(f"{self._pictures} pictures or drawings in it were not read.")
+            notes.append(f"Pictures and drawings in it were not read ({self._pictures}).")
         if self._embedded:
             notes.append("Another document is embedded in it and was not read.")
         if self._package.has_macros:

@@ -38,8 +38,8 @@ class _Sheet:
 class _Count:
     """What was left out, over all sheets."""
 
-    rows: int = 0
-    columns: int = 0
+    rows: set[tuple[str, int]] = field(default_factory=set)
+    columns: set[tuple[str, int]] = field(default_factory=set)
     wide: int = 0
     not_stored: int = 0
     unread: list[str] = field(default_factory=list)
@@ -170,7 +170,6 @@ def _rows(book: _Book, part: str, count: _Count) -> Iterator[tuple[int, list[str
         if name == "row" and event == "start":
             at, column, cells = number(node.get("r"), at + 1), 0, []
             skipped = (node.get("hidden") or "").lower() in {"1", "true", "on"}
-            count.rows += skipped
         elif name == "c" and event == "end":
             column = _column(node.get("r")) or column + 1
             if column > MAX_COLUMNS:
@@ -178,6 +177,8 @@ def _rows(book: _Book, part: str, count: _Count) -> Iterator[tuple[int, list[str
             elif not skipped and column not in hidden:
                 cells.extend([""] * (column - len(cells)))
                 cells[column - 1] = _value(book, node, count)
+            elif len(node):  # hidden, and not empty
+                (count.rows if skipped else count.columns).add((part, at if skipped else column))
             forget(node)
         elif name == "row":
             forget(node)
@@ -186,7 +187,6 @@ def _rows(book: _Book, part: str, count: _Count) -> Iterator[tuple[int, list[str
         elif name == "col" and event == "start" and (node.get("hidden") or "").lower() in {"1", "true", "on"}:
             first, final = number(node.get("min"), 1), min(number(node.get("max"), 1), MAX_COLUMNS)
             hidden.update(range(max(1, first), final + 1))
-            count.columns += max(0, final - first + 1)
         elif name == "sheetData" and event == "end":
             return
 
@@ -231,11 +231,11 @@ def _note(count: _Count, hidden: list[str], macros: bool) -> str:
         more = "" if len(hidden) <= 10 else f" and {len(hidden) - 10} more"
         notes.append("Hidden sheets were left out: " + ", ".join(hidden[:10]) + more + ".")
     if count.rows or count.columns:
-        notes.append(f"{count.rows} hidden rows and {count.columns} hidden columns were left out.")
+        notes.append(f"Hidden rows ({len(count.rows)}) and columns ({len(count.columns)}) were left out.")
     if count.wide:
         notes.append(f"Columns after the {MAX_COLUMNS}th were left out.")
     if count.not_stored:
-        notes.append(f"{count.not_stored} formulas have no stored result.")
+        notes.append(f"Formulas without a stored result: {count.not_stored}.")
     if count.unread:
         notes.append("Not read any more: " + ", ".join(count.unread[:10]) + ".")
     if macros:
