@@ -188,11 +188,15 @@ class Daemon:
             provider=settings.llm.provider,
             api_key=settings.llm.api_key.get_secret_value() if settings.llm.api_key else None,
             base_url=settings.llm.base_url,
-            fallback={settings.llm.models.orchestrator: settings.llm.models.orchestrator_fallback},
+            fallback={
+                settings.llm.models.orchestrator: settings.llm.models.orchestrator_fallback,
+                settings.llm.models.light: settings.llm.models.light_fallback,
+            },
             clock=store.clock,
         )
         frame = prompt.Frame(
             settings.llm.models.orchestrator,
+            settings.llm.models.light,
             persona(),
             prompt.company_block(settings.company.name),
             settings.llm.max_tokens,

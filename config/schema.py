@@ -80,6 +80,8 @@ class Models(Section):
     orchestrator_fallback: OptionalName = Field(
         "claude-sonnet-5-5", description='asked when the first is unavailable; "none": nobody is'
     )
+    light: str = Field("claude-haiku-5-5", description="small questions: whether a room speaks to me", min_length=1)
+    light_fallback: OptionalName = Field("none", description='asked when that is unavailable; "none": nobody is')
 
 
 class Llm(Section):

@@ -28,6 +28,7 @@ class Frame:
     """What is the same for every turn of the daemon."""
 
     model: str
+    light_model: str
     persona: str
     company: str
     max_tokens: int
@@ -69,7 +70,7 @@ def build(
         past[-1] = _marked(past[-1])
     blocks: list[Block] = [Text(_context(context))]
     for said in current:
-        blocks.append(Text(_words(said)))
+        blocks.append(Text(words(said)))
         blocks.extend(pictures.get(said.id, ()))
     messages = (*past, Message("user", tuple(blocks)))
     request = Request(frame.model, system, messages, max_tokens=frame.max_tokens, deadline=frame.deadline)
@@ -109,11 +110,11 @@ def _within(history: Sequence[Said], budget: int) -> tuple[list[Said], TurnId | 
 
 
 def _size(said: Said) -> int:
-    return tokens.of_text(_words(said) if said.role == "user" else said.body.text)
+    return tokens.of_text(words(said) if said.role == "user" else said.body.text)
 
 
 def _message(said: Said) -> Message:
-    text = _words(said) if said.role == "user" else said.body.text
+    text = words(said) if said.role == "user" else said.body.text
     return Message(said.role, (Text(text),))
 
 
@@ -140,7 +141,7 @@ def _context(context: Context) -> str:
     )
 
 
-def _words(said: Said) -> str:
+def words(said: Said) -> str:
     """A message as the model sees it, now and ever after."""
     inner = "".join(_span(said.body))
     files = "".join(_file(file) for file in said.files)

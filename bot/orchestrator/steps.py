@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 
 import sqlalchemy as sa
 
 from bot.gateway.events import MessageReceived
 from bot.intake import store as inbox
+from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import MessageId, TurnId
 from bot.kernel.scope import SessionScope
 from bot.llm.converse import converse
-from bot.llm.model import ContextTooLongError, Finished, Image, Restarted, TextDelta
-from bot.orchestrator import material
+from bot.llm.model import ContextTooLongError, Finished, Image, Restarted, StopReason, TextDelta, Usage
+from bot.orchestrator import gate, material
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.decide import Decision, decide
 from bot.orchestrator.drafts import Drafter
@@ -26,7 +29,10 @@ from bot.sessions import places, threads, transcript
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
 
+log = logging.getLogger(__name__)
+
 SHORTER_TRIES = 4
+GATE_DEADLINE = timedelta(seconds=20)
 
 
 class Steps:
@@ -79,6 +85,19 @@ class Steps:
                 prompted = await self.prompt(rows, recalled)
                 prompted = replace(prompted, built=replace(prompted.built, history_start=start))
         raise AssertionError("the loop returns or raises")
+
+    async def is_spoken_to(self, recalled: Recalled, prompted: Prompted) -> Finished | None:
+        """In a room that is listened to: the light model's no (as it answered), or None if the executive shall speak."""
+        deadline = min(self._p.frame.deadline, GATE_DEADLINE)
+        request = gate.question(self._p.frame.light_model, recalled.history, prompted.current, deadline)
+        try:
+            async with aclosing(converse(self._p.model, request)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        return None if gate.is_yes(event) else event
+        except OpenExecutiveError as error:
+            log.warning("gate: %s", error.message)
+        return Finished((), StopReason.END_TURN, Usage(), self._p.frame.light_model, "gate")
 
     @staticmethod
     def decide(finished: Finished) -> Decision:
