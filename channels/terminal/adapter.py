@@ -24,7 +24,7 @@ from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from bot.kernel.supervise import cancel, start
 from channels.terminal import render
 from channels.terminal.attached import Attached, Client
-from channels.terminal.mapping import NAME, Ack, Say, answers, event, read, read_hello
+from channels.terminal.mapping import NAME, Ack, Say, answers, event, read, read_hello, thread_key
 
 ACK_WITHIN = 30.0
 """Seconds until a client that does not say that it has shown a message is cut off, so that it comes back and tells."""
@@ -40,6 +40,21 @@ class TerminalChannel:
         self._person = person
         self._inbox: Inbox | None = None
         self._attached = Attached()
+
+    @property
+    def placeholder(self) -> None:
+        """Drafts have a form of their own."""
+        return
+
+    @property
+    def has_buttons(self) -> bool:
+        return False
+
+    async def direct(self, address: str) -> ReplyPath:
+        """The person's main thread; whoever does not speak here cannot be reached here."""
+        if address != self._person:
+            raise PermanentError(f"{address} does not use the terminal")
+        return ReplyPath(thread_key(address, "main"), address)
 
     # --- in --------------------------------------------------------------------------------------------------------
 
@@ -163,7 +178,7 @@ class TerminalChannel:
     def _receipt(self, key: OutboxId) -> Receipt:
         return Receipt(f"{NAME}:{key}", self._context.clock.now())
 
-    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None) -> None:
+    async def draft(self, path: ReplyPath, turn: TurnId, text: str | None, ref: str | None = None) -> None:
         for client in self._attached.of(path.thread):
             with suppress(OpenExecutiveError):
                 await client.peer.send({"type": "draft", "turn": turn, "text": text})

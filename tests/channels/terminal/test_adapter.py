@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.gateway.channel import NotReadyError
+from bot.gateway.channel import Channel, NotReadyError
 from bot.gateway.events import Attachment, CommandInvoked, MessageReceived, ReplyPath, Thread
 from bot.gateway.operations import CannotTell, Delete, NotSent, Receipt
 from bot.kernel.errors import PermanentError, UncertainError
@@ -248,6 +248,19 @@ async def test_what_a_terminal_cannot_do_is_refused_for_good(tmp_path: Path) -> 
         with pytest.raises(PermanentError):
             await s.channel.fetch(Attachment("a", "text/plain", 1))
         assert not await s.channel.erase(ReplyPath(MAIN, "principal"), "x")
+
+
+async def test_it_keeps_the_contract_with_the_core(tmp_path: Path) -> None:
+    async with scene(tmp_path) as s:
+        channel: Channel = s.channel
+        assert channel.name == "terminal"
+        assert channel.placeholder is None
+        assert not channel.has_buttons
+        assert await channel.direct("principal") == ReplyPath(MAIN, "principal")
+        with pytest.raises(PermanentError):
+            await channel.direct("anna")
+        assert channel.health().receiving
+        assert list(channel.routes()) == []
 
 
 async def test_closing_ends_all_conversations(tmp_path: Path) -> None:
