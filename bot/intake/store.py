@@ -139,8 +139,9 @@ def by_ids(connection: sa.Connection, ids: Collection[InboxId]) -> list[Row]:
 
 def outside_lanes(connection: sa.Connection) -> list[Row]:
     """Immediate rows that an earlier process left unanswered."""
-    rows = connection.execute(sa.select(inbox).where(_QUEUED, ~inbox.c.lane).order_by(inbox.c.seq))
-    return [_row(row) for row in rows]
+    # Sorted here: asked to sort, SQLite reads the whole table in that order instead of the few rows of the index.
+    rows = connection.execute(sa.select(inbox).where(_QUEUED, ~inbox.c.lane)).all()
+    return [_row(row) for row in sorted(rows, key=lambda row: row.seq)]
 
 
 def mark_told(tx: Tx, ids: Collection[InboxId]) -> None:
@@ -153,6 +154,8 @@ def by_ref(connection: sa.Connection, ref: str) -> Row | None:
 
 
 def sessions_of_refs(connection: sa.Connection, refs: Collection[str]) -> dict[str, SessionId]:
+    if not refs:
+        return {}
     rows = connection.execute(
         sa.select(inbox.c.ref, inbox.c.session_id).where(
             inbox.c.ref.in_(sorted(set(refs))), inbox.c.session_id.is_not(None)

@@ -194,12 +194,11 @@ def next_due(connection: sa.Connection, now: datetime) -> datetime | None:
 
 
 def in_doubt(connection: sa.Connection, boot: BootId) -> list[Row]:
+    # Sorted here: asked to sort, SQLite reads the whole table in that order instead of the few rows of the index.
     rows = connection.execute(
-        sa.select(outbox)
-        .where(HOLDING, outbox.c.state == OutState.UNCERTAIN.value, outbox.c.boot == boot)
-        .order_by(outbox.c.seq)
-    )
-    return [_row(row) for row in rows]
+        sa.select(outbox).where(HOLDING, outbox.c.state == OutState.UNCERTAIN.value, outbox.c.boot == boot)
+    ).all()
+    return [_row(row) for row in sorted(rows, key=lambda row: row.seq)]
 
 
 def wake_channel(tx: Tx, channel: str, now: datetime) -> int:
@@ -214,6 +213,8 @@ def wake_channel(tx: Tx, channel: str, now: datetime) -> int:
 
 def session_of_refs(connection: sa.Connection, refs: Collection[str]) -> dict[str, SessionId]:
     """Sessions in which messages with these refs were sent, by ref."""
+    if not refs:
+        return {}
     rows = connection.execute(
         sa.select(outbox.c.ref, outbox.c.session_id).where(
             outbox.c.ref.in_(sorted(set(refs))), outbox.c.session_id.is_not(None)

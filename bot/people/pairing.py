@@ -22,6 +22,7 @@ from bot.people import store
 from bot.people.model import Handle, Origin, Person, Role
 from bot.people.tables import pairing_code, pairing_request
 from bot.storage.database import Tx
+from bot.storage.metadata import exactly
 
 LIFETIME = timedelta(minutes=10)
 DIGITS = 12
@@ -146,10 +147,8 @@ class OpenRequest:
 
 
 def open_requests(connection: sa.Connection) -> list[OpenRequest]:
-    rows = connection.execute(
-        sa.select(pairing_request).where(pairing_request.c.state == "open").order_by(pairing_request.c.id)
-    )
-    return [OpenRequest(r.id, r.channel, r.address, r.shown_name, r.asked_at) for r in rows]
+    rows = connection.execute(sa.select(pairing_request).where(exactly(pairing_request.c.state, "open"))).all()
+    return [OpenRequest(r.id, r.channel, r.address, r.shown_name, r.asked_at) for r in sorted(rows, key=lambda r: r.id)]
 
 
 def decide(

@@ -18,10 +18,13 @@ from bot.storage.database import Tx
 
 def by_handle(connection: sa.Connection, channel: str, addresses: Iterable[str]) -> dict[str, Person]:
     """The people, active or not, who own these addresses of a channel, by address."""
+    wanted = sorted(set(addresses))
+    if not wanted:
+        return {}
     rows = connection.execute(
         sa.select(person, handle.c.address)
         .select_from(handle.join(person, person.c.id == handle.c.person_id))
-        .where(handle.c.channel == channel, handle.c.address.in_(sorted(set(addresses))))
+        .where(handle.c.channel == channel, handle.c.address.in_(wanted))
     )
     return {row.address: _person(row, ()) for row in rows}
 

@@ -32,6 +32,8 @@ class Session:
 
 def by_thread(connection: sa.Connection, keys: Collection[str]) -> dict[str, Session]:
     """The sessions that these thread keys lead to, by key; keys without one are left out."""
+    if not keys:
+        return {}
     joined = _select(thread.c.key).join(thread, thread.c.session_id == session.c.id)
     rows = connection.execute(joined.where(thread.c.key.in_(sorted(set(keys)))))
     return {row.key: _session(row) for row in rows}
@@ -92,6 +94,8 @@ def add_participants(tx: Tx, pairs: Sequence[tuple[SessionId, str]], now: dateti
 
 def takes_part(connection: sa.Connection, session_ids: Collection[SessionId], address: str) -> set[SessionId]:
     """Those of the sessions in which the account has taken part."""
+    if not session_ids:
+        return set()
     rows = connection.execute(
         sa.select(participant.c.session_id).where(
             participant.c.session_id.in_(sorted(session_ids)), participant.c.address == address

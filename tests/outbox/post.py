@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -56,6 +57,8 @@ class Post:
         self.database, self.recorder, self.clock, self.supervisor = database, recorder, clock, supervisor
         self.channel = ScriptedChannel(clock)
         self.guards = Guards()
+        self._committed = asyncio.Event()
+        database.add_hook(self)
         self.outbox = self.boot("boot-1")
 
     def boot(self, name: str, channels: Mapping[str, Channel] | None = None, guard: Guard | None = None) -> Outbox:
@@ -113,9 +116,19 @@ class Post:
         return {row.text: row.state for row in await self.states()}
 
     async def until(self, text: str, state: str, reason: str | None = None) -> None:
-        """Look until a row is in this state; every look waits for a reader's turn, so others get on meanwhile."""
+        """Wait until a row is in this state: look again after each commit."""
         while not any((row.text, row.state, row.reason) == (text, state, reason) for row in await self.states()):
-            pass
+            self._committed.clear()
+            await self._committed.wait()
+
+    def flush(self, tx: Tx, items: Sequence[Any]) -> None:
+        """For `CommitHook`: nothing is deferred to it."""
+
+    def committed(self) -> None:
+        self._committed.set()
+
+    def rolled_back(self) -> None:
+        """For `CommitHook`."""
 
     async def audited(self) -> list[tuple[str, Mapping[str, object]]]:
         entries = await self.database.read(lambda c: timeline.newest(c, 500))
