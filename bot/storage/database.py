@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import to_the_end
-from bot.storage import migrate
+from bot.storage import driver, migrate
 from bot.storage.metadata import metadata
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
 WAL_PAGES = 1_000
 WAL_SIZE_LIMIT = 64 << 20
-READERS = 3
+LONG_READERS = 2
 
 
 class StoreBusyError(TransientError):
@@ -99,10 +99,11 @@ class _Pending:
 class Database:
     """The open store. `write` and `read` are the only ways in."""
 
-    def __init__(self, path: Path, writer: AsyncEngine, connection: AsyncConnection, readers: AsyncEngine) -> None:
+    def __init__(self, path: Path, writer: AsyncConnection, reader: AsyncConnection, readers: AsyncEngine) -> None:
         self.path = path
-        self._writer = writer
-        self._connection = connection
+        self._connection = writer
+        assert reader.sync_connection is not None  # noqa: S101 - for the type checker: it is open
+        self._reader = reader.sync_connection
         self._readers = readers
         self._turn = asyncio.Lock()
         self._queue: list[_Pending] = []
@@ -119,18 +120,17 @@ class Database:
             await asyncio.to_thread(migrate.prepare, path)
         except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
             raise translated(error) from error
-        writer = _engine(path, readonly=False)
-        readers = _engine(path, readonly=True)
+        engines = [_engine(path, _WRITER), _engine(path, _READER), _engine(path, _LONG_READER)]
         try:
-            async with writer.connect() as connection:
-                database = cls(path, writer, connection, readers)
+            async with engines[0].connect() as writer, engines[1].connect() as reader:
+                database = cls(path, writer, reader, engines[2])
                 try:
                     yield database
                 finally:
                     await database._close()
         finally:
-            await readers.dispose()
-            await writer.dispose()
+            for engine in engines:
+                await engine.dispose()
 
     def add_hook(self, hook: CommitHook) -> None:
         """Hooks hear of every commit and rollback, in the order of their registration."""
@@ -156,11 +156,21 @@ class Database:
             raise
         return cast(T, pending.done.result())
 
-    async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """Run `query` on one snapshot of a connection that cannot write."""
+    async def read(self, query: Callable[[sa.Connection], T], *, long: bool = False) -> T:
+        """Run `query` on one snapshot of a connection that cannot write.
+
+        A query finds its rows by an index and holds the event loop while it looks, which takes less than changing
+        threads for it would. `long`: it looks through many rows; its statements run in a thread.
+        """
         try:
-            async with self._readers.connect() as connection:
-                return await connection.run_sync(query)
+            if long:
+                async with self._readers.connect() as connection:
+                    return await connection.run_sync(query)
+            snapshot = self._reader.begin()
+            try:
+                return query(self._reader)
+            finally:
+                snapshot.rollback()
         except sa.exc.DatabaseError as error:
             raise translated(error) from error
 
@@ -255,36 +265,51 @@ def translated(error: sa.exc.DatabaseError | sqlite3.DatabaseError) -> Exception
     return error
 
 
-def _engine(path: Path, *, readonly: bool) -> AsyncEngine:
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a connection is for."""
+
+    begin: str
+    connections: int
+    writes: bool = False
+    in_thread: bool = False
+
+
+_WRITER = _Kind(driver.BEGIN_WRITING, 1, writes=True)
+_READER = _Kind("BEGIN", 1)
+_LONG_READER = _Kind("BEGIN", LONG_READERS, in_thread=True)
+
+
+def _engine(path: Path, kind: _Kind) -> AsyncEngine:
     engine = create_async_engine(
         f"sqlite+aiosqlite:///{path}",
+        module=None if kind.in_thread else driver.module(),
         # The driver must not begin transactions by itself: it would begin them DEFERRED, and a transaction that reads
         # first and writes later then fails at once in WAL mode, without waiting.
         connect_args={"isolation_level": None},
         poolclass=sa.pool.AsyncAdaptedQueuePool,
-        pool_size=READERS if readonly else 1,
+        pool_size=kind.connections,
         max_overflow=0,
-        pool_reset_on_return="rollback" if readonly else None,
+        pool_reset_on_return="rollback" if kind.in_thread else None,
     )
-    begin = "BEGIN" if readonly else "BEGIN IMMEDIATE"
 
     @sa.event.listens_for(engine.sync_engine, "connect")
     def _configure(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
-        for pragma in _pragmas(readonly=readonly):
+        for pragma in _pragmas(writes=kind.writes):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
     @sa.event.listens_for(engine.sync_engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql(begin)
+        connection.exec_driver_sql(kind.begin)
 
     return engine
 
 
-def _pragmas(*, readonly: bool) -> Sequence[str]:
+def _pragmas(*, writes: bool) -> Sequence[str]:
     common = (f"busy_timeout = {BUSY_TIMEOUT_MS}", "foreign_keys = ON", "temp_store = MEMORY")
-    if readonly:
+    if not writes:
         return (*common, "query_only = ON")
     return (
         *common,

@@ -1,0 +1,95 @@
+"""SQLAlchemy's aiosqlite driver without a change of threads for every step of every statement.
+
+aiosqlite hands each call (open a cursor, execute, fetch, close) to the connection's own thread and waits for the answer
+on the event loop. For the statements of the daemon's units, which find a handful of rows by an index, the way there
+and back takes ten times as long as the statement: more than 100 ways for one message. Here a statement runs where it
+stands, and only what may wait for a lock or for the disk goes to the thread: BEGIN IMMEDIATE and COMMIT of a writer.
+In WAL mode a reader waits for nobody (sqlite.org/wal.html, section 2.2).
+
+`module` is what `create_async_engine` takes as its `module`; the classes fill in what SQLAlchemy's own leave to
+subclasses, and reach for the sqlite3 connection that aiosqlite holds. A connection of it must not be used by two tasks
+at once; the writer's lock and reads that never await see to that.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from typing import Any
+
+import aiosqlite
+from sqlalchemy.dialects.sqlite.aiosqlite import (
+    AsyncAdapt_aiosqlite_connection,
+    AsyncAdapt_aiosqlite_cursor,
+    AsyncAdapt_aiosqlite_dbapi,
+)
+from sqlalchemy.util import await_only
+
+BEGIN_WRITING = "BEGIN IMMEDIATE"
+
+
+class _Cursor(AsyncAdapt_aiosqlite_cursor):
+    """Runs on the caller's thread; the thread of the connection is at rest meanwhile."""
+
+    __slots__ = ()
+    _cursor: sqlite3.Cursor  # type: ignore[assignment]
+    _adapt_connection: _Connection
+
+    def __init__(self, adapt_connection: _Connection) -> None:
+        self._adapt_connection = adapt_connection
+        self._connection = adapt_connection._connection  # noqa: SLF001
+        self._cursor = adapt_connection.plain.cursor()
+        self._rows = deque()
+        self._soft_closed_memoized = {}  # type: ignore[assignment]
+
+    async def _async_soft_close(self) -> None:
+        return
+
+    def close(self) -> None:
+        self._rows.clear()
+        self._cursor.close()
+
+    def execute(self, operation: Any, parameters: Any = None) -> Any:
+        try:
+            if operation == BEGIN_WRITING:
+                await_only(self._adapt_connection.in_thread(operation))
+                return self
+            self._cursor.execute(operation, parameters or ())
+            if self._cursor.description:
+                self._rows = deque(self._cursor.fetchall())
+        except Exception as error:  # noqa: BLE001 - as the class that this replaces does
+            self._adapt_connection._handle_exception(error)  # noqa: SLF001
+        return self
+
+    def executemany(self, operation: Any, seq_of_parameters: Any) -> Any:
+        try:
+            return self._cursor.executemany(operation, seq_of_parameters)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._adapt_connection._handle_exception(error)  # noqa: SLF001
+
+
+class _Connection(AsyncAdapt_aiosqlite_connection):
+    __slots__ = ()
+    _cursor_cls = _Cursor  # type: ignore[assignment]
+
+    @property
+    def plain(self) -> sqlite3.Connection:
+        return self._connection._conn  # type: ignore[no-any-return] # noqa: SLF001
+
+    async def in_thread(self, operation: str) -> None:
+        driver: aiosqlite.Connection = self._connection  # type: ignore[assignment]
+        await driver.execute_fetchall(operation)
+
+    def rollback(self) -> None:
+        self.plain.rollback()
+
+
+class _Module(AsyncAdapt_aiosqlite_dbapi):
+    def connect(self, *arg: Any, **kw: Any) -> _Connection:
+        made = super().connect(*arg, **kw)
+        return _Connection(self, made._connection)  # noqa: SLF001
+
+
+def module() -> Any:
+    """aiosqlite as SQLAlchemy sees it, made new for every engine."""
+    return _Module(aiosqlite, sqlite3)
