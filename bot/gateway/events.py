@@ -42,6 +42,8 @@ class Sender:
     """What the platform shows; cleaned of controls, at most 64 characters; never used to identify."""
     nature: Nature
     proof: Proof
+    note: str = ""
+    """Why nothing is proven, in plain words, where that can be said; it stands in the audit's erasable text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,15 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A thread that is found by the messages it answers (mail). Intake joins the event to the session of the first
-    known ref in which the proven sender takes part; otherwise a new thread begins."""
+    """A thread that is found by the messages it answers (mail). Intake joins the event to the thread `key`, else to the
+    session of the first known ref in which the proven sender takes part; otherwise a new thread begins."""
 
     channel: str
     refs: tuple[str, ...]
     """Refs of earlier messages, nearest first."""
+    key: str | None = None
+    """Key of the thread itself. Set only if the event proves that we wrote to this very sender in it (mail: the reply
+    token came back): that is as good as having taken part."""
 
 
 class PlaceKind(StrEnum):
@@ -155,6 +160,8 @@ class ReplyPath:
     """Title of the thread that has to be opened before anything can be said in `thread` (its starter is `ref`)."""
     fallback: str | None = None
     """Thread key to answer in when that thread cannot be opened."""
+    also: tuple[str, ...] = ()
+    """Other accounts of the roster that get the answer too, because the asker asked them as well (mail: Cc)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,24 @@ def message_id(key: OutboxId, own: Own) -> str:
     return f"<{key}@{own.id_domain}>"
 
 
-def compose(op: Send, key: OutboxId, own: Own, files: Sequence[File], now: datetime, *, again: bool) -> bytes:
-    """The whole mail with CRLF line ends. Raises `PermanentError` if the recipient is no address."""
+def compose(
+    op: Send,
+    key: OutboxId,
+    own: Own,
+    files: Sequence[File],
+    now: datetime,
+    *,
+    again: bool,
+    reply_to: str | None = None,
+) -> bytes:
+    """The whole mail with CRLF line ends. `reply_to`: where the reader shall answer, if not at our plain address.
+    Raises `PermanentError` if the recipient is no address."""
     headers = [
         ("Date", email.utils.format_datetime(now)),
         ("From", f"<{own.address}>"),
+        *([] if reply_to is None else [("Reply-To", f"<{reply_to}>")]),
         ("To", f"<{recipient(op.path)}>"),
+        *_copies(op.path),
         ("Subject", _encoded(subject(op.path.subject), len("Subject: "))),
         ("Message-ID", message_id(key, own)),
         *_threading(op.path),
@@ -68,7 +80,16 @@ def compose(op: Send, key: OutboxId, own: Own, files: Sequence[File], now: datet
 
 def recipient(path: ReplyPath) -> str:
     """The one address an answer goes to, its domain in ASCII."""
-    address = parse_one(path.address)
+    return _on_the_wire(path.address)
+
+
+def _copies(path: ReplyPath) -> list[tuple[str, str]]:
+    """Who else gets a mail with this text; each has their own."""
+    return [("Cc", "\r\n ".join(f"<{_on_the_wire(a)}>," for a in path.also).rstrip(","))] if path.also else []
+
+
+def _on_the_wire(text: str) -> str:
+    address = parse_one(text)
     if address is None:
         raise PermanentError("the answer has no mail address to go to")
     local, _, domain = address.rpartition("@")

@@ -7,6 +7,7 @@ maildir(5)): any mail program reads it.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from pathlib import Path
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import OutboxId
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Maildir:
@@ -23,8 +26,14 @@ class Maildir:
     host: str
     """Last part of the file names."""
 
+    @property
+    def sent(self) -> Path:
+        """Subfolder with copies (Maildir++)."""
+        return self.root / ".Sent"
+
     def deliver(self, key: OutboxId, content: bytes) -> datetime:
-        """Write and sync; return when it was first there. Sending again changes nothing.
+        """Write and sync, and put a copy into the folder `.Sent`; return when it was first there. Sending again changes
+        nothing.
 
         Raises `TransientError` when the disk cannot take it now.
         """
@@ -32,6 +41,7 @@ class Maildir:
         try:
             self._create()
             if (found := self.find(key)) is not None:
+                self._copy(name)
                 return found
             temporary = self.root / "tmp" / name
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -40,6 +50,7 @@ class Maildir:
                 os.fsync(file.fileno())
             temporary.replace(self.root / "new" / name)
             _sync(self.root / "new")
+            self._copy(name)
             return _time_of(self.root / "new" / name)
         except OSError as error:
             raise TransientError(f"the Maildir {self.root} cannot be written: {error.strerror}") from error
@@ -65,6 +76,20 @@ class Maildir:
                 removed = path.exists() or removed
                 path.unlink(missing_ok=True)
         return removed
+
+    def _copy(self, name: str) -> None:
+        """The same file under a second name, seen and in `.Sent`: it costs no space and never comes before the mail, so
+        that `find` may take it for the mail. Best effort."""
+        try:
+            for folder in (self.sent, *(self.sent / part for part in ("tmp", "new", "cur"))):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            (self.sent / "cur" / f"{name}:2,S").hardlink_to(self.root / "new" / name)
+        except FileExistsError:
+            pass
+        except FileNotFoundError:
+            pass  # a reader has moved the mail already
+        except OSError as error:
+            log.warning("an answer was delivered, but not copied to %s: %s", self.sent, error.strerror)
 
     def _name(self, key: OutboxId) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", key):

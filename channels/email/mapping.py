@@ -84,6 +84,17 @@ def reply_to_of(parsed: ParsedMail, own: Own) -> str | None:
     return None if mailbox is None or is_ours(mailbox.address, own.address) else mailbox.address
 
 
+def recipients_of(parsed: ParsedMail, own: Own) -> tuple[Mailbox, ...]:
+    """Everyone whom To and Cc name, each once, the executive aside."""
+    found: dict[str, Mailbox] = {}
+    for name in ("to", "cc"):
+        for value in parsed.raw(name):
+            for mailbox in mailboxes(value):
+                if not is_ours(mailbox.address, own.address):
+                    found.setdefault(mailbox.address, mailbox)
+    return tuple(found.values())
+
+
 def to_event(
     mail: Mail,
     own: Own,
@@ -92,8 +103,10 @@ def to_event(
     raw: BlobHash | None = None,
     *,
     reply_to_known: bool = False,
+    also: Sequence[str] = (),
 ) -> InboundEvent:
-    """`reply_to_known`: the address that `reply_to_of` gives belongs to the roster; only then may answers go there."""
+    """`reply_to_known`: the address that `reply_to_of` gives belongs to the roster; only then may answers go there.
+    `also`: those of `recipients_of` who belong to it and get the answer too."""
     parsed, envelope = mail.parsed, mail.envelope
     mailbox = sender_of(parsed, envelope.mail_from)
     keys = (dedupe_key(mail, own),)
@@ -109,13 +122,16 @@ def to_event(
     others = _others(parsed, own, sender.address, reply_to)
     place = Place(PlaceKind.MAIL, _subject(parsed) or "(no subject)", others=others)
     before = _earlier(parsed)
-    thread = Chain(NAME, tuple(ref(i) for i in reversed(before)) if verdict.chain_trusted else ())
+    refs = tuple(ref(i) for i in reversed(before)) if verdict.chain_trusted else ()
+    thread = Chain(NAME, refs, verdict.thread)
+    to = reply_to or sender.address
     path = ReplyPath(
         thread="",
-        address=reply_to or sender.address,
+        address=to,
         ref=this,
         subject=_subject(parsed),
         chain=(*(ref(i) for i in before if ref(i) != this), this),
+        also=tuple(a for a in also if a not in {to, sender.address}),
     )
     sent_at = _sent_at(parsed, envelope.received_at)
     addressed = _addressed(parsed, own)
@@ -219,22 +235,17 @@ def _sender(mailbox: Mailbox | None, verdict: Verdict, automatic: str | None, ow
     nature = Nature.PERSON if automatic is None else Nature.BOT
     if is_ours(mailbox.address, own.address):
         nature = Nature.SELF
-    return Sender(mailbox.address, mailbox.name, nature, verdict.proof)
+    note = verdict.note if verdict.proof is Proof.NONE else ""
+    return Sender(mailbox.address, mailbox.name, nature, verdict.proof, note)
 
 
 def _others(parsed: ParsedMail, own: Own, sender: str, reply_to: str | None) -> tuple[Sender, ...]:
     """Everyone else who reads along. Where answers go elsewhere, that reader counts too."""
-    found: dict[str, str] = {}
-    for name in ("to", "cc"):
-        for value in parsed.raw(name):
-            for mailbox in mailboxes(value):
-                found.setdefault(mailbox.address, mailbox.name)
+    found = {mailbox.address: mailbox.name for mailbox in recipients_of(parsed, own)}
     if reply_to is not None:
         found = {reply_to: found.get(reply_to, "")} | found
     return tuple(
-        Sender(address, name, Nature.PERSON, Proof.NONE)
-        for address, name in found.items()
-        if address != sender and not is_ours(address, own.address)
+        Sender(address, name, Nature.PERSON, Proof.NONE) for address, name in found.items() if address != sender
     )[:MAX_OTHERS]
 
 

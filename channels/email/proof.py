@@ -4,20 +4,28 @@ DMARC proves a domain, not a person: a pass counts only for domains in `per_user
 under another's address, and only by a signature or an envelope of exactly that domain. Against replays: a signature
 with `l=`, without Date, or over a Date more than five days off proves nothing, and References, In-Reply-To and Reply-To
 count only where they are signed too. Two From headers, or one that can be read in two ways, prove nothing.
+
+The other proof is the thread's reply token (`tokens`), come back under the From that it was made for. It proves the
+person in that thread and nothing else of the mail: References and Reply-To do not count.
 """
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 
 from bot.gateway.events import Proof
 from channels.email import dmarc, fields, results, signed
-from channels.email.addresses import ascii_domain, only_mailbox, parse_one
+from channels.email.addresses import ascii_domain, mailboxes, only_mailbox, parse_one
 from channels.email.dates import parse_date
 from channels.email.resolver import DnsFailure, Resolver
+from channels.email.tokens import Tokens
 
+MAX_TOKEN_HEADERS = 20
+_RECIPIENT_HEADERS = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
 MAX_SKEW = timedelta(days=5)
 _MUST_SIGN = ("from", "date", "subject")
 LOCAL_DOMAIN = "localhost"
@@ -32,20 +40,31 @@ class Rules:
     authserv_id: str | None
     """Set: this server's word is taken instead of checking here."""
     per_user_from: frozenset[str]
+    tokens: Tokens | None = None
+    """None: no mail of ours carries a reply token."""
+
+
+class Via(Enum):
+    """Who handed the mail to us."""
+
+    ANYBODY = "anybody"
+    TRUSTED = "trusted"  # a mail server of our own, over SMTP
+    MAILBOX = "mailbox"  # the server of our own mailbox: its envelope is what it wrote into Return-Path
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What SMTP told about the delivery."""
+    """What is known of the delivery."""
 
     peer: str
-    """IP address of the other end."""
+    """IP address of the other end; empty for a mailbox."""
     helo: str
     mail_from: str
     """Empty or `<>` for a null return path."""
-    recipient: str
-    """The address of ours that it was for."""
+    recipients: tuple[str, ...]
+    """The addresses of ours that it was for; none for a mailbox."""
     received_at: datetime
+    via: Via = Via.ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +75,10 @@ class Verdict:
     chain_trusted: bool = False
     """References and In-Reply-To are the sender's own."""
     reply_to_trusted: bool = False
+    recipients_trusted: bool = False
+    """To and Cc are the sender's own."""
+    thread: str | None = None
+    """Key of the thread whose reply token came back."""
 
 
 def unproven(note: str) -> Verdict:
@@ -98,12 +121,24 @@ def _prepare(raw: bytes, envelope: Envelope, rules: Rules) -> Verdict | _Open:
     if sender.domain == LOCAL_DOMAIN:
         return _local(names, envelope, rules)
     domain = ascii_domain(sender.domain)
-    if domain is None or domain not in rules.per_user_from:
+    thread = _token_thread(present, sender.address, envelope, rules.tokens)
+    if thread is None and (domain is None or domain not in rules.per_user_from):
         return unproven(f"{sender.domain} is not in per_user_from: its mail proves a domain, not a person")
     date = parse_date(next((value for name, value in present if name == "date"), ""))
     if names.count("date") != 1 or date is None or abs(date - envelope.received_at) > MAX_SKEW:
         return unproven("the Date is missing or more than five days off")
-    return _Open(sender.address, domain, present)
+    if thread is not None:
+        return Verdict(Proof.TOKEN, "the thread's reply token", recipients_trusted=True, thread=thread)
+    return _Open(sender.address, domain or "", present)
+
+
+def _token_thread(present: fields.Fields, sender: str, envelope: Envelope, tokens: Tokens | None) -> str | None:
+    """Servers in between may have taken the tag off the envelope; the headers still show it."""
+    if tokens is None:
+        return None
+    values = [value for name, value in present if name in _RECIPIENT_HEADERS][:MAX_TOKEN_HEADERS]
+    shown = [mailbox.address for value in values if "+t-" in value.lower() for mailbox in mailboxes(value)]
+    return tokens.thread((*envelope.recipients, *shown), sender)
 
 
 def _local(names: list[str], envelope: Envelope, rules: Rules) -> Verdict:
@@ -116,7 +151,7 @@ def _local(names: list[str], envelope: Envelope, rules: Rules) -> Verdict:
         return unproven("not from this machine")
     if "received" in names:
         return unproven("it was forwarded: local mode takes only mail that is written on this machine")
-    return Verdict(Proof.LOCAL, "local mode", chain_trusted=True, reply_to_trusted=True)
+    return Verdict(Proof.LOCAL, "local mode", chain_trusted=True, reply_to_trusted=True, recipients_trusted=True)
 
 
 def _by_checking(raw: bytes, envelope: Envelope, mail: _Open, resolver: Resolver) -> Verdict:
@@ -132,7 +167,7 @@ def _by_checking(raw: bytes, envelope: Envelope, mail: _Open, resolver: Resolver
     if _envelope_is(envelope.mail_from, mail):
         try:
             if signed.spf_passes(envelope.peer, envelope.mail_from, envelope.helo, resolver):
-                return Verdict(Proof.DOMAIN, "SPF, aligned", chain_trusted=True, reply_to_trusted=True)
+                return _by_envelope("SPF, aligned")
         except DnsFailure as error:
             failure = error
     if failure is not None:
@@ -141,8 +176,8 @@ def _by_checking(raw: bytes, envelope: Envelope, mail: _Open, resolver: Resolver
 
 
 def _by_results(raw: bytes, envelope: Envelope, mail: _Open, authserv_id: str) -> Verdict:
-    if not is_own_side(envelope.peer):
-        return unproven("it did not come from a server of our own side, so its Authentication-Results are anybody's")
+    if envelope.via is Via.ANYBODY:
+        return unproven("it came from none of smtp.trusted_peers, so its Authentication-Results are anybody's")
     found = results.read(mail.fields, authserv_id)
     if found is None:
         return unproven(f"no Authentication-Results of {authserv_id}")
@@ -151,8 +186,8 @@ def _by_results(raw: bytes, envelope: Envelope, mail: _Open, authserv_id: str) -
     exact = [s for s in signed.signatures(raw) if s.domain == mail.domain]
     if any(s.partial for s in exact):
         return unproven("a signature covers only a part of the mail")
-    if found.spf_mail_from.rpartition("@")[2] == mail.domain and _envelope_is(envelope.mail_from, mail):
-        return Verdict(Proof.DOMAIN, f"{authserv_id}: DMARC, SPF", chain_trusted=True, reply_to_trusted=True)
+    if _spf_says(found.spf_mail_from, envelope, mail):
+        return _by_envelope(f"{authserv_id}: DMARC, SPF")
     usable = _usable(raw, mail)
     if not usable:
         return unproven("no signature of the From domain over From, Date and Subject")
@@ -169,9 +204,23 @@ def _usable(raw: bytes, mail: _Open) -> tuple[signed.Signature, ...]:
 
 
 def _by_signature(signature: signed.Signature, mail: _Open) -> Verdict:
-    chain = all(signed.covers(signature, name, mail.fields) for name in ("references", "in-reply-to"))
-    reply_to = signed.covers(signature, "reply-to", mail.fields)
-    return Verdict(Proof.DOMAIN, "DKIM, aligned", chain_trusted=chain, reply_to_trusted=reply_to)
+    chain, reply_to, recipients = (
+        all(signed.covers(signature, name, mail.fields) for name in names)
+        for names in (("references", "in-reply-to"), ("reply-to",), ("to", "cc"))
+    )
+    return Verdict(Proof.DOMAIN, "DKIM, aligned", chain, reply_to, recipients)
+
+
+def _by_envelope(note: str) -> Verdict:
+    return Verdict(Proof.DOMAIN, note, chain_trusted=True, reply_to_trusted=True, recipients_trusted=True)
+
+
+def _spf_says(passed: str, envelope: Envelope, mail: _Open) -> bool:
+    """Whether the SPF pass is of the From address itself. A mailbox's Return-Path is believed only in so far as the
+    result repeats it."""
+    if "@" in passed or envelope.via is Via.MAILBOX:
+        return parse_one(passed) == mail.address
+    return passed == mail.domain and _envelope_is(envelope.mail_from, mail)
 
 
 def _envelope_is(mail_from: str, mail: _Open) -> bool:
@@ -179,10 +228,12 @@ def _envelope_is(mail_from: str, mail: _Open) -> bool:
     return parse_one(mail_from.strip("<>")) == mail.address
 
 
-def is_own_side(peer: str) -> bool:
-    """Whether the other end is this machine or a private network: a mail server of our own in front of us."""
+def is_among(peer: str, networks: Sequence[str]) -> bool:
+    """Whether the other end stands in one of the networks (CIDR); an IPv4 address in IPv6 form counts as itself."""
     try:
         address = ipaddress.ip_address(peer)
     except ValueError:
         return False
-    return address.is_loopback or address.is_private
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return any(address in ipaddress.ip_network(network) for network in networks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import aiosmtplib
 
@@ -19,11 +19,19 @@ from config.schema import Relay
 
 
 class RelaySender:
-    def __init__(self, settings: Relay, local_hostname: str, tls: Callable[[], ssl.SSLContext] | None = None) -> None:
-        """`tls`: for tests, the trust to use instead of the system's."""
+    def __init__(
+        self,
+        settings: Relay,
+        local_hostname: str,
+        tls: Callable[[], ssl.SSLContext] | None = None,
+        access_token: Callable[[], Awaitable[str]] | None = None,
+    ) -> None:
+        """`access_token`: where the login is by token, gives a fresh one. `tls`: for tests, the trust to use instead of
+        the system's."""
         self._settings = settings
         self._local_hostname = local_hostname
         self._tls = tls
+        self._access_token = access_token if settings.auth == "oauth" else None
 
     async def deliver(self, sender: str, recipient: str, content: bytes) -> None:
         """Hand the mail over. `content` has CRLF line ends and no bare LF.
@@ -39,13 +47,15 @@ class RelaySender:
 
     async def _connect(self) -> aiosmtplib.SMTP:
         settings = self._settings
+        by_token = await self._login_by_token()
         client = aiosmtplib.SMTP(
             hostname=settings.host,
             port=settings.port,
             use_tls=settings.security == "tls",
             start_tls=settings.security == "starttls",
             username=settings.username,
-            password=settings.password.get_secret_value() if settings.password is not None else None,
+            password=settings.password.get_secret_value() if settings.password is not None and not by_token else None,
+            oauth_token_generator=by_token,
             timeout=settings.timeout.total_seconds(),
             local_hostname=self._local_hostname,
             tls_context=self._tls() if self._tls is not None and settings.security != "none" else None,
@@ -53,12 +63,27 @@ class RelaySender:
         try:
             await client.connect()
         except aiosmtplib.SMTPAuthenticationError as error:
-            raise NotReadyError("the relay refuses the login: check relay.username and relay.password") from error
+            check = "relay.username and relay.password" if by_token is None else "`openexecutive mail login`"
+            raise NotReadyError(f"the relay refuses the login: check {check}") from error
         except (aiosmtplib.SMTPException, ssl.SSLError, OSError) as error:
             raise NotReadyError(
                 f"no session with the relay {settings.host}:{settings.port} ({_words(error)})"
             ) from error
         return client
+
+    async def _login_by_token(self) -> Callable[[], Awaitable[str]] | None:
+        """The token is got before the connection is made: the relay need not wait for the provider."""
+        if self._access_token is None:
+            return None
+        try:
+            token = await self._access_token()
+        except OpenExecutiveError as error:
+            raise NotReadyError(f"no login at the relay: {error.message}") from error
+
+        async def give() -> str:
+            return token
+
+        return give
 
     async def _transfer(self, client: aiosmtplib.SMTP, sender: str, recipient: str, content: bytes) -> None:
         ascii_only = sender.isascii() and recipient.isascii()

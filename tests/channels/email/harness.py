@@ -38,7 +38,7 @@ async def running(
     bench = Bench(data_dir)
     channel = build(config, bench.context, local_mode=local_mode)
     if resolver is not None:
-        channel._resolver = lambda: resolver  # type: ignore[method-assign]
+        channel.reader.resolver = lambda: resolver
     task = bench.supervisor.service("email", channel.run(inbox))
     try:
         await bench.ready()

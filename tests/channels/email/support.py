@@ -15,7 +15,7 @@ from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.events import CommandInvoked, InboundEvent, MessageReceived, Proof
 from channels.email import mapping, mime
 from channels.email.mapping import Own
-from channels.email.proof import Envelope
+from channels.email.proof import Envelope, Via
 from channels.email.resolver import DnsFailure, Kind
 from tests.channels.inbox import MemoryInbox
 from tests.channels.support import START
@@ -45,9 +45,13 @@ def mail(body: str | bytes = "Hello.", **headers: str | Sequence[str]) -> bytes:
 
 
 def envelope(
-    mail_from: str = "ann@corp.example", peer: str = "127.0.0.1", recipient: str = OWN.address, at: datetime = START
+    mail_from: str = "ann@corp.example",
+    peer: str = "127.0.0.1",
+    recipient: str = OWN.address,
+    at: datetime = START,
+    via: Via = Via.ANYBODY,
 ) -> Envelope:
-    return Envelope(peer, "client.example", mail_from, recipient, at)
+    return Envelope(peer, "client.example", mail_from, (recipient,), at, via)
 
 
 def read(raw: bytes, mail_from: str = "ann@corp.example") -> mapping.Mail:

@@ -17,7 +17,7 @@ from bot.gateway.operations import CannotTell, Edit, NotSent, OutFile, Receipt, 
 from bot.kernel.errors import PermanentError, UncertainError
 from bot.kernel.ids import BlobHash, OutboxId
 from bot.kernel.supervise import cancel
-from channels.email import adapter, build, server
+from channels.email import build, server
 from config.schema import Email
 from tests.channels.email.harness import Running, running
 from tests.channels.email.support import Domain, Records, Roster, mail
@@ -209,17 +209,14 @@ async def test_case_88_one_bad_mail_never_stops_the_next(tmp_path: Path) -> None
 
 
 @pytest.mark.case(106)
-async def test_case_106_attachments_are_stored_under_their_hash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(adapter, "MAX_ATTACHMENT", 10)
+async def test_case_106_attachments_are_stored_under_their_hash(tmp_path: Path) -> None:
     body = (
         "--B\nContent-Type: text/plain\n\nsee files\n"
         '--B\nContent-Type: application/pdf; name="../../x.pdf"\n\n%PDF\n'
         '--B\nContent-Type: application/pdf; name="big.pdf"\n\nmore than ten bytes\n--B--'
     )
     inbox = MemoryInbox()
-    async with running(tmp_path, inbox) as channel:
+    async with running(tmp_path, inbox, max_attachment=10) as channel:
         await said(channel, mail(body, content_type="multipart/mixed; boundary=B", **LOCAL))
         (event,) = inbox.events
         assert isinstance(event, MessageReceived)

@@ -11,7 +11,7 @@ import pytest
 from bot.gateway.events import Proof
 from channels.email import proof, results
 from channels.email.fields import split
-from channels.email.proof import Rules, Verdict
+from channels.email.proof import Rules, Verdict, Via
 from channels.email.resolver import DnsFailure
 from tests.channels.email.support import Domain, Records, envelope, mail
 from tests.channels.support import START
@@ -34,7 +34,7 @@ def check(
 @pytest.mark.case(83)
 def test_case_83_aligned_signature_proves(corp: Domain) -> None:
     verdict = check(corp.sign(mail()), Records(corp.records))
-    assert verdict == Verdict(Proof.DOMAIN, "DKIM, aligned", chain_trusted=True, reply_to_trusted=True)
+    assert verdict == Verdict(Proof.DOMAIN, "DKIM, aligned", True, True, True)
 
 
 @pytest.mark.case(83)
@@ -214,8 +214,8 @@ HEADER_RULES = replace(RULES, authserv_id="mx.corp.example")
 GOOD = "mx.corp.example; dmarc=pass header.from=corp.example; spf=pass smtp.mailfrom=ann@corp.example"
 
 
-def by_header(raw: bytes, peer: str = "10.0.0.1") -> Verdict:
-    return check(raw, Records({}), HEADER_RULES, peer)
+def by_header(raw: bytes, via: Via = Via.TRUSTED, mail_from: str = "ann@corp.example") -> Verdict:
+    return proof.check(raw, envelope(mail_from, STRANGE_IP, via=via), HEADER_RULES, Records({}))
 
 
 @pytest.mark.case(84)
@@ -263,7 +263,7 @@ def test_case_84_forged_pass_above_the_fail_of_another_server_stays_ours_only() 
 
 @pytest.mark.case(84)
 def test_case_84_direct_senders_cannot_bring_their_own_results() -> None:
-    assert by_header(mail(authentication_results=GOOD), peer=STRANGE_IP).proof is Proof.NONE
+    assert by_header(mail(authentication_results=GOOD), via=Via.ANYBODY).proof is Proof.NONE
 
 
 @pytest.mark.case(84)
@@ -287,7 +287,7 @@ LOCAL_MAIL = mail(**{"from": "principal@localhost"})
 
 def test_local_mode_believes_this_machine() -> None:
     for peer in ("127.0.0.1", "::1", "127.8.9.1"):
-        assert check(LOCAL_MAIL, Records({}), LOCAL, peer) == Verdict(Proof.LOCAL, "local mode", True, True)
+        assert check(LOCAL_MAIL, Records({}), LOCAL, peer) == Verdict(Proof.LOCAL, "local mode", True, True, True)
 
 
 @pytest.mark.parametrize(
