@@ -15,7 +15,8 @@ from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.codec import dump_event
 from bot.gateway.events import InboundEvent
 from bot.intake import store
-from bot.intake.batch import Batch, Familiar, Rules, Taken
+from bot.intake.batch import Batch
+from bot.intake.model import Context, Familiar, Rules, Taken
 from bot.intake.scrub import scrub
 from bot.intake.tables import InState
 from bot.kernel.clock import Clock
@@ -132,9 +133,8 @@ class Intake:
         return len(unreported)
 
     def _unit(self, tx: Tx, channel: str, events: Sequence[InboundEvent], cursor: Cursor | None) -> Taken:
-        batch = Batch(
-            tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, self._clock.now()
-        )
+        now = self._clock.now()
+        batch = Batch(Context(tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, now))
         taken = batch.take(events)
         if cursor is not None:
             store.set_cursor(tx, channel, cursor.name, cursor.value)

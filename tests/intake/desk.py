@@ -12,7 +12,7 @@ from bot.audit import timeline
 from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.events import InboundEvent, MessageReceived
 from bot.intake import store
-from bot.intake.batch import Rules
+from bot.intake.model import Rules
 from bot.intake.service import Intake
 from bot.intake.store import Row
 from bot.intake.tables import InState, inbox

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.events import Addressed, Body, InboundEvent, MessageReceived, Span, SpanKind
 from bot.intake import batch, store
+from bot.intake.model import Taken
 from bot.intake.tables import Hold
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import BootId
@@ -257,7 +258,7 @@ async def test_a_peer_that_hangs_up_during_the_commit_is_answered_all_the_same(
     began = asyncio.Event()
     take = batch.Batch.take
 
-    def signalled(self: batch.Batch, events: list[InboundEvent]) -> batch.Taken:
+    def signalled(self: batch.Batch, events: list[InboundEvent]) -> Taken:
         began.set()
         return take(self, events)
 

@@ -11,7 +11,7 @@ from bot.audit.events import Actor, Refusal
 from bot.gateway.channel import Accepted
 from bot.gateway.events import Addressed, Chain, CommandInvoked, MessageReceived, Nature, Proof, ReplyPath, Thread
 from bot.gateway.operations import Reply
-from bot.intake.batch import REFUSED_KEPT
+from bot.intake.speech import REFUSED_KEPT
 from bot.kernel.ids import PersonId
 from bot.outbox.store import Origin
 from bot.people import pairing
