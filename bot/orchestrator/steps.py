@@ -87,7 +87,7 @@ class Steps:
         raise AssertionError("the loop returns or raises")
 
     async def is_spoken_to(self, recalled: Recalled, prompted: Prompted) -> Finished | None:
-        """In a room that is listened to: the light model's no (as it answered), or None if the executive shall speak."""
+        """In a room that is listened to: the light model's no (as it answered); None if the executive shall speak."""
         deadline = min(self._p.frame.deadline, GATE_DEADLINE)
         request = gate.question(self._p.frame.light_model, recalled.history, prompted.current, deadline)
         try:
