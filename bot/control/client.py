@@ -86,20 +86,20 @@ class Connection:
         del self._buffer[: end + 1]
         return decode(line)
 
-    def finish(self, within: float = 5.0) -> None:
-        """Say that nothing more comes and wait until the daemon has read all of it and ends the connection."""
-        with suppress(OSError, ControlError, MalformedError):
+    def no_more(self) -> None:
+        """Say that nothing more comes from here: the daemon reads what came, and ends the connection."""
+        with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
+
+    def finish(self, within: float = 5.0) -> None:
+        """`no_more`, and wait until the daemon has done so."""
+        self.no_more()
+        with suppress(OSError, ControlError, MalformedError):
             while self.receive(within) is not None:
                 pass
 
     def close(self) -> None:
         self._socket.close()
-
-    def wake(self) -> None:
-        """End a `receive` that another thread is blocked in."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def call(path: Path, op: str, *, timeout: float | None = ANSWER_WITHIN, **fields: object) -> dict[str, object]:
@@ -110,7 +110,7 @@ def call(path: Path, op: str, *, timeout: float | None = ANSWER_WITHIN, **fields
 
 
 def stream(
-    path: Path, op: str, *, timeout: float | None = ANSWER_WITHIN, **fields: object
+    path: Path, op: str, fields: Mapping[str, object], *, timeout: float | None = ANSWER_WITHIN
 ) -> Iterator[dict[str, object]]:
     """Ask for one operation that answers in many objects; the last one, which has `ok`, is yielded too."""
     with Connection(path) as connection:

@@ -269,7 +269,7 @@ async def test_many_answers_of_one_operation_are_streamed(path: Path) -> None:
         await peer.send({"ok": True})
 
     async with serving(path, {"numbers": numbers}):
-        answers = await asyncio.to_thread(lambda: list(stream(path, "numbers", timeout=10)))
+        answers = await asyncio.to_thread(lambda: list(stream(path, "numbers", {}, timeout=10)))
     assert answers == [*({"n": n} for n in range(1_000)), {"ok": True}]
 
 

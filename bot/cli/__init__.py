@@ -1,0 +1,74 @@
+"""The command line: `openexecutive <command>`, one module per command.
+
+A module offers `add_arguments(parser)` and `run(args) -> int` and is imported only when its command was chosen, so that
+help and the light commands do not wait for the daemon's libraries. `common` holds what several commands do alike
+(settings, asking the daemon or the store). Exit codes: 0 done, 1 failed, 2 settings or arguments wrong. Only this room
+may import `bot.app`; nothing imports this room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from bot.kernel.errors import OpenExecutiveError
+
+COMMANDS = {
+    "run": "run the daemon",
+    "chat": "talk to the executive in this terminal",
+    "init": "write a settings file by asking",
+    "doctor": "check every part that is configured",
+    "status": "what the running daemon is doing",
+    "pair": "link a chat account to a person",
+    "people": "who may speak to the executive",
+    "rooms": "which rooms there are and who reads in them",
+    "audit": "read and check what was recorded",
+    "version": "which version this is",
+}
+OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code. Wrong arguments end in SystemExit(2), as argparse does it."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="openexecutive", description="One AI executive for a company.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (default: ./openexecutive.toml)")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    chosen = _chosen(arguments)
+    module = import_module(f"bot.cli.{chosen}") if chosen is not None else None
+    for name, summary in COMMANDS.items():
+        below = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if module is not None and name == chosen:
+            module.add_arguments(below)
+    args = parser.parse_args(arguments)
+    if module is None:
+        parser.print_help()
+        return WRONG
+    try:
+        code: int = module.run(args)
+        sys.stdout.flush()
+    except OpenExecutiveError as error:
+        print(f"openexecutive: {error.message}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; the interpreter must not stumble over it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return code
+
+
+def _chosen(arguments: Sequence[str]) -> str | None:
+    """The command among the arguments: the first word that is no option and no option's value."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--config":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word if word in COMMANDS else None
+    return None

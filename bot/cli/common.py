@@ -1,0 +1,130 @@
+"""What commands do alike: read the settings, ask the running daemon, or do the same on the store when none runs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from bot.control.address import socket_path
+from bot.control.client import NotRunningError, stream
+from bot.kernel.errors import PermanentError
+
+if TYPE_CHECKING:
+    from config.loader import Loaded
+
+WRONG = 2
+ANSWER_WITHIN = 120.0
+"""Seconds; checking a long chain takes its time."""
+
+Answer = dict[str, object]
+
+
+def settings(args: argparse.Namespace) -> Loaded:
+    """The settings, as every command reads them. Prints all faults and ends with exit code 2 if there are any."""
+    from config.loader import SettingsError, load
+
+    try:
+        return load(os.environ, args.config, Path.cwd())
+    except SettingsError as error:
+        print(f"openexecutive: {error}", file=sys.stderr)
+        raise SystemExit(WRONG) from error
+
+
+def socket_of(loaded: Loaded) -> Path:
+    return socket_path(loaded.settings.data_dir)
+
+
+def operate(args: argparse.Namespace, op: str, **fields: object) -> list[Answer]:
+    """What the running daemon answers to an operation, the last answer having `ok`; without a daemon the operation is
+    done here, under the data folder's lock. Raises `OpenExecutiveError` with what is said against it."""
+    loaded = settings(args)
+    given = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return list(stream(socket_of(loaded), op, given, timeout=ANSWER_WITHIN))
+    except NotRunningError:
+        return asyncio.run(_offline(loaded, op, given))
+
+
+def ask(args: argparse.Namespace, op: str, **fields: object) -> Answer:
+    """`operate` for operations that answer once."""
+    return operate(args, op, **fields)[-1]
+
+
+def rows(answer: Answer, key: str) -> list[Answer]:
+    """A list of objects in an answer."""
+    found = answer.get(key)
+    return cast("list[Answer]", found) if isinstance(found, list) else []
+
+
+def printable(text: object) -> str:
+    """`text` without what would steer the terminal instead of being shown: control characters (but line ends and
+    tabs), and marks that turn the direction of what follows."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if _steers(char) else char for char in str(text))
+
+
+def _steers(char: str) -> bool:
+    code = ord(char)
+    if code < 0x20:
+        return char not in "\n\t"
+    return 0x7F <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or 0xD800 <= code <= 0xDFFF
+
+
+@dataclass(slots=True)
+class _Collected:
+    """A `LocalPeer` that keeps what it is sent."""
+
+    sent: list[Answer] = field(default_factory=list)
+
+    async def send(self, message: Mapping[str, object]) -> None:
+        self.sent.append(dict(message))
+
+    async def receive(self) -> Mapping[str, object] | None:
+        return None
+
+
+async def _offline(loaded: Loaded, op: str, fields: Mapping[str, object]) -> list[Answer]:
+    from bot import app
+    from bot.control import ops
+    from bot.kernel.clock import SystemClock
+    from bot.kernel.logs import Redactor
+    from bot.storage.lock import hold
+    from config.keys import secret_values
+
+    folder = loaded.settings.data_dir
+    _must_be_ours(folder)
+
+    async def nothing() -> Mapping[str, object]:
+        return {}
+
+    with hold(folder):
+        async with app.open_store(loaded.settings, Redactor(secret_values(loaded.settings)), SystemClock()) as store:
+            handlers = ops.handlers(
+                store.database,
+                store.recorder,
+                store.clock,
+                nothing,
+                lambda: None,
+                audit_key=store.audit_key,
+                time_zone=loaded.settings.company.time_zone,
+                outbox=None,
+            )
+            peer = _Collected()
+            await handlers[op](peer, {"op": op, **fields})
+            return peer.sent
+
+
+def _must_be_ours(folder: Path) -> None:
+    """Files that we leave in another user's folder would lock that user's daemon out; a folder that is not there holds
+    nothing to look at."""
+    try:
+        owner = folder.stat().st_uid
+    except FileNotFoundError as error:
+        raise PermanentError(f"there is nothing in {folder} yet: start the daemon with `openexecutive run`") from error
+    if owner != os.geteuid():
+        raise PermanentError(f"{folder} belongs to user {owner}: run this as that user, or start the daemon")

@@ -1,0 +1,32 @@
+"""`openexecutive run`: the daemon, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from bot.cli import common
+
+WRONG = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--accept", action="store_true", help="take over a roster that deactivates many people or the last principal"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 stopped cleanly, 1 failed, 2 settings that must not be taken as they are."""
+    loaded = common.settings(args)
+    for warning in loaded.warnings:
+        print(f"openexecutive: warning: {warning}", file=sys.stderr)
+    from bot import app
+    from bot.people.model import RosterError
+
+    try:
+        return asyncio.run(app.run(loaded, accept=args.accept))
+    except RosterError as error:
+        print(f"openexecutive: {error.message}", file=sys.stderr)
+        return WRONG
