@@ -50,8 +50,9 @@ class TryCode:
 Decision = Admit | Refuse | Ignore | TryCode
 
 
-def decide(event: MessageReceived | CommandInvoked, person: Person | None) -> Decision:
-    """`person`: who owns the sender's address on this channel, if anybody does."""
+def decide(event: MessageReceived | CommandInvoked, person: Person | None, *, listens: bool) -> Decision:
+    """`person`: who owns the sender's address on this channel, if anybody does. `listens`: the executive takes part in
+    the thread, and its place wants it to hear what people of the roster say to each other there."""
     sender = event.sender
     if sender.nature is Nature.SELF:
         return Ignore()
@@ -60,7 +61,10 @@ def decide(event: MessageReceived | CommandInvoked, person: Person | None) -> De
             return Refuse(Refusal.AUTOMATIC)
         if event.addressed is Addressed.NOT:  # a code that stands where others read it is worth nothing any more
             code = _pairing_code(event)
-            return Ignore() if code is None else TryCode(code)
+            if code is not None:
+                return TryCode(code)
+            heard = listens and person is not None and _not_a_known_person(sender, person) is None
+            return Admit(person) if heard and person is not None else Ignore()
     refusal = _not_a_known_person(sender, person)
     code = _pairing_code(event)
     if code is not None and (refusal is None or refusal is Refusal.STRANGER):

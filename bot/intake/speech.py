@@ -37,7 +37,7 @@ class Speech:
         self._rooms = rooms
 
     def take(self, event: MessageReceived | CommandInvoked) -> Accepted:
-        decision = admit.decide(event, self._context.owners.get(event.sender.address))
+        decision = admit.decide(event, self._context.owners.get(event.sender.address), listens=self._listens(event))
         match decision:
             case admit.Ignore():
                 return Accepted.IGNORED
@@ -47,6 +47,12 @@ class Speech:
                 return self._refuse(event, reason)
             case admit.Admit(person):
                 return self._admit(event, person)
+
+    def _listens(self, event: MessageReceived | CommandInvoked) -> bool:
+        if not isinstance(event.thread, Thread):
+            return False
+        session = self._rows.sessions.get(event.thread.key)
+        return session is not None and session.listens
 
     def _admit(self, event: MessageReceived | CommandInvoked, person: Person) -> Accepted:
         event, session = self._resolve(fit(event, self._context.rules.max_text))

@@ -19,6 +19,27 @@ from bot.storage.metadata import exactly
 
 _QUEUED = exactly(inbox.c.state, InState.QUEUED.value)
 
+# Statements on the path of every message are built once: building one anew takes longer than running it.
+_SEEN = sa.select(seen).where(seen.c.key.in_(sa.bindparam("keys", expanding=True)))
+_REMEMBER = seen.insert()
+_INSERT = inbox.insert()
+_WAITING = (
+    sa.select(inbox.c.id, inbox.c.kind, inbox.c.ready_at, inbox.c.hold)
+    .where(inbox.c.session_id == sa.bindparam("session"), _QUEUED, inbox.c.lane)
+    .order_by(inbox.c.seq)
+)
+_HAVE_WAITING = (
+    sa.select(inbox.c.session_id)
+    .distinct()
+    .where(inbox.c.session_id.in_(sa.bindparam("sessions", expanding=True)), _QUEUED, inbox.c.lane)
+)
+_END_TURN = (
+    inbox.update()
+    .where(inbox.c.turn_id == sa.bindparam("turn"), inbox.c.state == InState.CLAIMED.value)
+    .values(state=sa.bindparam("to"), ended_at=sa.bindparam("now"), reason=sa.bindparam("why"))
+    .returning(inbox)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -37,18 +58,18 @@ class Row:
 
 def seen_before(connection: sa.Connection, keys: Collection[str]) -> dict[str, InboxId]:
     """Which of these identities were accepted before, and as which row."""
-    rows = connection.execute(sa.select(seen).where(seen.c.key.in_(sorted(set(keys)))))
+    rows = connection.execute(_SEEN, {"keys": sorted(set(keys))})
     return {row.key: InboxId(row.inbox_id) for row in rows}
 
 
 def remember(tx: Tx, keys: Mapping[str, InboxId]) -> None:
     if keys:
-        tx.execute(seen.insert(), [{"key": key, "inbox_id": row} for key, row in keys.items()])
+        tx.execute(_REMEMBER, [{"key": key, "inbox_id": row} for key, row in keys.items()])
 
 
 def insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
-        tx.execute(inbox.insert(), list(rows))
+        tx.execute(_INSERT, list(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +83,7 @@ class Waiting:
 
 def waiting(connection: sa.Connection, session: SessionId) -> Waiting | None:
     """Rows that the session's next turn will take: all messages up to the first command, or one command alone."""
-    rows = connection.execute(
-        sa.select(inbox.c.id, inbox.c.kind, inbox.c.ready_at, inbox.c.hold)
-        .where(inbox.c.session_id == session, _QUEUED, inbox.c.lane)
-        .order_by(inbox.c.seq)
-    ).all()
+    rows = connection.execute(_WAITING, {"session": session}).all()
     if not rows:
         return None
     if rows[0].kind == "command":
@@ -82,9 +99,7 @@ def waiting(connection: sa.Connection, session: SessionId) -> Waiting | None:
 
 
 def has_waiting(connection: sa.Connection, sessions: Collection[SessionId]) -> set[SessionId]:
-    rows = connection.execute(
-        sa.select(inbox.c.session_id).distinct().where(inbox.c.session_id.in_(sorted(sessions)), _QUEUED, inbox.c.lane)
-    )
+    rows = connection.execute(_HAVE_WAITING, {"sessions": sorted(sessions)})
     return {SessionId(row.session_id) for row in rows}
 
 
@@ -115,12 +130,7 @@ def of_turn(connection: sa.Connection, turn: TurnId) -> list[Row]:
 
 def end_turn(tx: Tx, turn: TurnId, state: InState, now: datetime, reason: str | None = None) -> list[Row]:
     """End all rows of a turn; returns them in order as they were ended, late edits included."""
-    rows = tx.execute(
-        inbox.update()
-        .where(inbox.c.turn_id == turn, inbox.c.state == InState.CLAIMED.value)
-        .values(state=state.value, ended_at=now, reason=reason)
-        .returning(inbox)
-    ).all()
+    rows = tx.execute(_END_TURN, {"turn": turn, "to": state.value, "now": now, "why": reason}).all()
     return [_row(row) for row in sorted(rows, key=lambda row: row.seq)]
 
 

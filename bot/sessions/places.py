@@ -47,8 +47,11 @@ class Shift:
     sessions: tuple[SessionId, ...]
 
 
+_GET = sa.select(place).where(place.c.key == sa.bindparam("place"))
+
+
 def get(connection: sa.Connection, key: str) -> Known | None:
-    row = connection.execute(sa.select(place).where(place.c.key == key)).first()
+    row = connection.execute(_GET, {"place": key}).first()
     return None if row is None else _known(row)
 
 

@@ -28,19 +28,36 @@ class Session:
     audience_epoch: int
     lane_busy: bool
     """A turn of it is running or waits to be run again."""
+    listens: bool = False
+    """Its place wants the executive to hear what is not addressed to it."""
+
+
+def _select(*more: sa.ColumnElement[str]) -> sa.Select[Any]:
+    busy = sa.exists().where(turn.c.session_id == session.c.id, among(turn.c.state, OCCUPYING))
+    return sa.select(session, place.c.audience, place.c.listens, busy.label("busy"), *more).select_from(
+        session.join(place, place.c.key == session.c.place_key)
+    )
+
+
+# Statements on the path of every message are built once: building one anew takes longer than running it.
+_BY_THREAD = (
+    _select(thread.c.key)
+    .join(thread, thread.c.session_id == session.c.id)
+    .where(thread.c.key.in_(sa.bindparam("keys", expanding=True)))
+)
+_BY_ID = _select().where(session.c.id == sa.bindparam("session"))
 
 
 def by_thread(connection: sa.Connection, keys: Collection[str]) -> dict[str, Session]:
     """The sessions that these thread keys lead to, by key; keys without one are left out."""
     if not keys:
         return {}
-    joined = _select(thread.c.key).join(thread, thread.c.session_id == session.c.id)
-    rows = connection.execute(joined.where(thread.c.key.in_(sorted(set(keys)))))
+    rows = connection.execute(_BY_THREAD, {"keys": sorted(set(keys))})
     return {row.key: _session(row) for row in rows}
 
 
 def get(connection: sa.Connection, session_id: SessionId) -> Session | None:
-    row = connection.execute(_select().where(session.c.id == session_id)).first()
+    row = connection.execute(_BY_ID, {"session": session_id}).first()
     return None if row is None else _session(row)
 
 
@@ -104,13 +121,6 @@ def takes_part(connection: sa.Connection, session_ids: Collection[SessionId], ad
     return {SessionId(row.session_id) for row in rows}
 
 
-def _select(*more: sa.ColumnElement[str]) -> sa.Select[Any]:
-    busy = sa.exists().where(turn.c.session_id == session.c.id, among(turn.c.state, OCCUPYING))
-    return sa.select(session, place.c.audience, busy.label("busy"), *more).select_from(
-        session.join(place, place.c.key == session.c.place_key)
-    )
-
-
 def _session(row: Any) -> Session:
     return Session(
         SessionId(row.id),
@@ -120,6 +130,7 @@ def _session(row: Any) -> Session:
         row.history_epoch,
         row.audience_epoch,
         bool(row.busy),
+        row.listens,
     )
 
 

@@ -77,19 +77,22 @@ def add(tx: Tx, turn: Turn, said: Sequence[Said], now: datetime) -> None:
         )
 
 
+_HISTORY = (
+    sa.select(message)
+    .select_from(message.join(session, session.c.id == message.c.session_id))
+    .where(
+        message.c.session_id == sa.bindparam("session"),
+        message.c.history_epoch == session.c.history_epoch,
+        message.c.audience_epoch == session.c.audience_epoch,
+        message.c.turn_id >= sa.func.coalesce(session.c.history_start, ""),
+    )
+    .order_by(message.c.turn_id, message.c.position)
+)
+
+
 def history(connection: sa.Connection, scope: SessionScope) -> list[Said]:
     """The messages of the session's current epochs from its `history_start` on, oldest first."""
-    rows = connection.execute(
-        sa.select(message)
-        .select_from(message.join(session, session.c.id == message.c.session_id))
-        .where(
-            message.c.session_id == scope.session,
-            message.c.history_epoch == session.c.history_epoch,
-            message.c.audience_epoch == session.c.audience_epoch,
-            message.c.turn_id >= sa.func.coalesce(session.c.history_start, ""),
-        )
-        .order_by(message.c.turn_id, message.c.position)
-    )
+    rows = connection.execute(_HISTORY, {"session": scope.session})
     return [_said(row) for row in rows]
 
 

@@ -18,6 +18,26 @@ _OCCUPIED = among(turn_table.c.state, OCCUPYING)
 _RUNNING = sa.and_(_OCCUPIED, turn_table.c.state == TurnState.RUNNING.value)
 _INTERRUPTED = sa.and_(_OCCUPIED, turn_table.c.state == TurnState.INTERRUPTED.value)
 
+# Statements on the path of every message are built once: building one anew takes longer than running it.
+_BEGIN = turn_table.insert()
+_FINISH = (
+    turn_table.update()
+    .where(
+        turn_table.c.id == sa.bindparam("turn"),
+        _RUNNING,
+        turn_table.c.boot == sa.bindparam("by"),
+        turn_table.c.audience_epoch
+        == sa.select(session.c.audience_epoch).where(session.c.id == sa.bindparam("session")).scalar_subquery(),
+    )
+    .values(
+        state=TurnState.FINISHED.value,
+        outcome=sa.bindparam("how"),
+        model=sa.bindparam("by_model"),
+        finished_at=sa.bindparam("now"),
+    )
+)
+_EPOCHS = sa.select(session.c.history_epoch, session.c.audience_epoch).where(session.c.id == sa.bindparam("session"))
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -36,7 +56,7 @@ def begin(tx: Tx, lanes: Sequence[tuple[SessionId, tuple[int, int]]], boot: Boot
     begun = [Turn(TurnId(new_id(now)), session_id, 1, *epochs, now) for session_id, epochs in lanes]
     if begun:
         tx.execute(
-            turn_table.insert(),
+            _BEGIN,
             [
                 {
                     "id": new.id,
@@ -79,18 +99,8 @@ def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn |
 def finish(tx: Tx, turn: Turn, boot: BootId, outcome: str, model: str | None, now: datetime) -> bool:
     """End a running turn of this boot. False if it is not that any more, or if the audience of its session has been
     widened since it began: then nothing of its result may be stored or said."""
-    done = tx.execute(
-        turn_table.update()
-        .where(
-            turn_table.c.id == turn.id,
-            _RUNNING,
-            turn_table.c.boot == boot,
-            turn_table.c.audience_epoch
-            == sa.select(session.c.audience_epoch).where(session.c.id == turn.session).scalar_subquery(),
-        )
-        .values(state=TurnState.FINISHED.value, outcome=outcome, model=model, finished_at=now)
-    )
-    return bool(done.rowcount)
+    values = {"turn": turn.id, "session": turn.session, "by": boot, "how": outcome, "by_model": model, "now": now}
+    return bool(tx.execute(_FINISH, values).rowcount)
 
 
 def park(tx: Tx, turn_id: TurnId, now: datetime) -> None:
@@ -162,7 +172,5 @@ def is_running(connection: sa.Connection, turn: Turn, boot: BootId) -> bool:
 
 
 def current_epochs(connection: sa.Connection, session_id: SessionId) -> tuple[int, int]:
-    row = connection.execute(
-        sa.select(session.c.history_epoch, session.c.audience_epoch).where(session.c.id == session_id)
-    ).one()
+    row = connection.execute(_EPOCHS, {"session": session_id}).one()
     return row.history_epoch, row.audience_epoch
