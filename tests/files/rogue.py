@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from bot.files.wire import Arguments, Output
 
@@ -86,6 +87,18 @@ def look_around(data: bytes, _arguments: Arguments) -> Output:
         "asyncio": str("asyncio" in sys.modules),
     }
     return Output({key: str(value) for key, value in outcomes.items()}, b"")
+
+
+def look_at_own_file(file: BinaryIO, _arguments: Arguments) -> Output:
+    """What can be done with a file that was handed over open."""
+    descriptor = file.fileno()
+    outcomes = {
+        "content": file.read().decode(),
+        "write": _try(lambda: os.write(descriptor, b"x")),
+        "again": _try(lambda: os.close(os.open(f"/proc/self/fd/{descriptor}", os.O_RDWR))),
+        "others": ",".join(str(each) for each in range(3, 30) if each != descriptor and _is_open(each)),
+    }
+    return Output(dict(outcomes.items()), b"")
 
 
 def _try(action: object) -> str:

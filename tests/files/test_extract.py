@@ -6,12 +6,18 @@ import resource
 import sys
 from collections.abc import Mapping
 from datetime import timedelta
+from email.mime.application import MIMEApplication
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
 from pathlib import Path
 
 import pytest
 
 from bot.files.extract import PARSERS, Extractor
 from bot.files.model import Extracted, Limits, Unreadable
+from bot.files.parsers.delimited import extract as extract_rows
+from bot.files.parsers.text import extract as extract_text
 from bot.files.sandbox import Job, Sandbox
 from bot.files.sniff import sniff
 from bot.files.wire import Reason
@@ -111,9 +117,7 @@ async def test_memory_of_a_parser_is_bounded() -> None:
     ],
 )
 def test_plain_text_in_any_charset(data: bytes, text: str, guessed: bool) -> None:
-    from bot.files.parsers.text import extract
-
-    output = extract(io.BytesIO(data), {"max_chars": 1000})
+    output = extract_text(io.BytesIO(data), {"max_chars": 1000})
     assert output.body.decode() == text
     assert ("guessed" in str(output.facts["note"])) is guessed
 
@@ -137,6 +141,59 @@ async def test_long_text_is_cut_where_it_can_be_seen() -> None:
     assert found.text.startswith("ä" * 1000 + "\n\n[cut here")
     assert "first 1,000 characters" in found.text
     assert not (await read(b"x" * 1000, max_chars=1000)).truncated
+
+
+async def test_of_a_long_text_only_the_beginning_is_read_and_no_character_is_split() -> None:
+    for width, charset in ((1, "utf-8"), (2, "utf-8"), (3, "utf-8"), (4, "utf-8"), (2, "utf-16")):
+        sign = {1: "x", 2: "ä", 3: "€", 4: "🙂"}[width]
+        for shift in range(4):
+            data = ("a" * shift + sign * 30_000).encode(charset)
+            output = extract_text(io.BytesIO(data), {"max_chars": 1000})
+            text = output.body.decode()
+            assert text.startswith(("a" * shift + sign * 1000)[:1000] + "\n\n[cut here"), (width, charset, shift)
+            assert output.facts == {"truncated": True, "note": ""}
+
+
+def rows_of(data: bytes, max_chars: int = 100, seconds: int = 5) -> list[str]:
+    output = extract_rows(io.BytesIO(data), {"max_chars": max_chars, "seconds": seconds})
+    return output.body.decode().split("\n")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_long_tables_are_cut_between_rows_and_all_rows_are_counted(end: bytes) -> None:
+    head = [b"id;name"]
+    rows = [b'%d;"a %d"' % (number, number) for number in range(20_000)]
+    for last in (b"", end):
+        lines = rows_of(end.join(head + rows) + last)
+        assert lines[:3] == ["id;name", '0;"a 0"', '1;"a 1"']
+        assert lines[-2] == ""
+        kept = len(lines) - 2
+        assert lines[-3] == rows[kept - 2].decode()
+        assert lines[-1] == (
+            f"[cut here: the file goes on; these are the first {kept} of 20,001 rows, the head row included]"
+        )
+
+
+def test_line_ends_within_quotes_belong_to_a_row() -> None:
+    data = b"id,text\n" + b'1,"two\n""lines"""\n' * 3000
+    lines = rows_of(data, 60)
+    assert lines[-3] == '""lines"""'
+    assert lines[-1].endswith("the first 3 of 3,001 rows, the head row included]")
+
+
+def test_stray_quotes_make_no_table_unreadable() -> None:
+    data = b"id,size\n" + b'1,5" pipe\n' + b"2,plain\n" * 3000
+    lines = rows_of(data, 60)
+    assert lines[:3] == ["id,size", '1,5" pipe', "2,plain"]
+    assert lines[-1].endswith("of 3,002 rows, the head row included]")
+
+
+def test_rows_in_utf_16_and_a_row_longer_than_all_room() -> None:
+    lines = rows_of("id,näme\n".encode("utf-16") + "1,ä\n".encode("utf-16-le") * 3000, 40)
+    assert lines[:2] == ["id,näme", "1,ä"]
+    assert lines[-1].endswith("of 3,001 rows, the head row included]")
+    assert rows_of(b"a," * 5000, 40)[-1] == "[cut here: the file goes on; this is its first 40 characters]"
+    assert "more than" in rows_of(b"a,b\n" * 2_000_000, 40, seconds=-1)[-1]
 
 
 async def test_html_loses_markup_scripts_and_hidden_words() -> None:
@@ -178,6 +235,33 @@ async def test_mail_with_only_html_and_unknown_charset_is_read() -> None:
     assert "Hello there" in found.text
     assert "<p>" not in found.text
     assert "Subject: a" in found.text
+
+
+async def test_attachments_of_attached_mails_are_named_with_the_mail_that_holds_them() -> None:
+    inner = MIMEMultipart()
+    inner["Subject"] = "Old: thread"
+    inner.attach(MIMEText("inner words"))
+    inner.attach(named("budget.xlsx"))
+    deepest = MIMEText("deepest words")
+    deepest["Subject"] = "Root"
+    inner.attach(MIMEMessage(deepest))
+    mail = MIMEMultipart()
+    for name, text in (("From", "a@b.c"), ("To", "b@b.c"), ("Date", "now"), ("Subject", "Fwd")):
+        mail[name] = text
+    mail.attach(MIMEText("outer words"))
+    mail.attach(MIMEMessage(inner))
+    mail.attach(named("../budget.xlsx"))
+    found = await read(mail.as_bytes())
+    assert found.text == (
+        "From: a@b.c\nTo: b@b.c\nDate: now\nSubject: Fwd\nAttachments (not read here): Old_ thread.eml, "
+        "budget.xlsx (inside Old_ thread.eml), Root.eml (inside Old_ thread.eml), budget (2).xlsx\n\nouter words"
+    )
+
+
+def named(name: str) -> MIMEApplication:
+    part = MIMEApplication(b"x")
+    part.add_header("Content-Disposition", "attachment", filename=name)
+    return part
 
 
 async def test_mail_nested_thousands_deep_ends_in_a_result() -> None:

@@ -192,6 +192,55 @@ async def test_this_kind_of_machine_offers_every_protection_or_says_which_not() 
     assert output.facts["read"] == "PermissionError"
 
 
+@linux
+async def test_no_signal_leaves_the_child_where_landlock_keeps_it_in() -> None:
+    sandbox = Sandbox()
+    if Protection.NO_SIGNALS not in await sandbox.protections():
+        pytest.skip("no Landlock of ABI 6 or later here")
+    output = await sandbox.run(rogue("look_around", port=1, parent=os.getpid()), b"/etc/passwd")
+    assert isinstance(output, Output)
+    assert output.facts["signal"] == "PermissionError"
+
+
+async def test_a_file_handed_by_its_path_is_read_only_and_all_that_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    path.write_bytes(b"content")
+    before = set(os.listdir("/proc/self/fd")) if sys.platform == "linux" else set()
+    job = Job("tests.files.rogue:look_at_own_file", streams=True)
+    output = await Sandbox().run(job, path)
+    assert isinstance(output, Output)
+    assert output.facts["content"] == "content"
+    assert output.facts["write"] != "done"
+    assert output.facts["others"] == ""
+    if Protection.FILES_CLOSED in await Sandbox().protections():
+        assert output.facts["again"] != "done"
+    assert path.read_bytes() == b"content"
+    if sys.platform == "linux":
+        assert set(os.listdir("/proc/self/fd")) <= before
+
+
+async def test_a_file_that_went_away_or_is_a_link_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    for name in ("gone", "link"):
+        result = await Sandbox().run(Job("tests.files.rogue:look_at_own_file", streams=True), tmp_path / name)
+        assert isinstance(result, Unreadable)
+        assert (result.reason, result.detail) == (Reason.CRASHED, "The file is no longer kept here.")
+
+
+async def test_the_limit_is_for_the_way_a_parser_reads(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    path.write_bytes(b"a" * 3000)
+    sandbox = Sandbox(Limits(input_bytes=2000, stream_bytes=4000))
+    whole = await sandbox.run(Job("bot.files.parsers.html:extract", ("lxml",)), path)
+    assert isinstance(whole, Unreadable)
+    assert whole.detail == "The file is larger than the 2,000 bytes that can be read."
+    job = Job("bot.files.parsers.text:extract", arguments={"max_chars": 10}, streams=True)
+    for source in (path, b"a" * 3000):
+        assert isinstance(await sandbox.run(job, source), Output)
+    path.write_bytes(b"a" * 4001)
+    assert isinstance(await sandbox.run(job, path), Unreadable)
+
+
 async def test_at_most_two_children_run_at_a_time() -> None:
     sandbox = Sandbox(QUICK, at_once=2)
     started = asyncio.get_running_loop().time()

@@ -80,7 +80,7 @@ class Package:
         folder, name = posixpath.split(part)
         root = self.tree(posixpath.join(folder, "_rels", name + ".rels"))
         found: dict[str, Relation] = {}
-        for node in () if root is None else root:
+        for node in children(root):
             target = unquote(node.get("Target") or "")
             external = (node.get("TargetMode") or "").lower() == "external"
             if not external:
@@ -173,6 +173,11 @@ def child(node: _Element | None, *path: str) -> _Element | None:
     return node
 
 
+def children(node: _Element | None) -> Iterator[_Element]:
+    """The elements in it; nothing if it is not there."""
+    yield from () if node is None else node
+
+
 def is_on(node: _Element | None) -> bool:
     """A switch (ISO 29500-1, ST_OnOff): there, and not set to off."""
     return node is not None and (value(node) or "1").lower() not in {"0", "false", "off"}
@@ -221,7 +226,7 @@ def _translated(parser: XMLPullParser) -> Exception:
     if _NO_MEMORY in problems:
         return MemoryError()
     if problems & _TOO_DEEP:
-        return Refused(Reason.DAMAGED, "The document is nested too deeply to be read.")
+        return Refused(Reason.DAMAGED, "The document is nested too deeply, or a single piece of it is too long.")
     return Refused(Reason.DAMAGED, "The document is damaged; a part of it is not well-formed.")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element
 
-from bot.files.parsers.ooxml import child, is_on, local, number, value
+from bot.files.parsers.ooxml import child, children, is_on, local, number, value
 
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _INHERITED = 20  # steps of `basedOn` that are followed: a circle must end
@@ -64,7 +64,7 @@ class Styles:
 
     def __init__(self, root: _Element | None) -> None:
         self._own: dict[str, tuple[Look, str | None]] = {}
-        for node in () if root is None else root:
+        for node in children(root):
             if local(node) != "style":
                 continue
             # Built-in names are English in every language of Word; only ids are translated.
@@ -101,7 +101,7 @@ class Numbering:
         self._levels: dict[str, Mapping[int, _Level]] = {}
         self._group: dict[str, str] = {}
         self._counters: dict[str, dict[int, int]] = {}
-        for node in () if root is None else root:
+        for node in children(root):
             if local(node) == "abstractNum":
                 abstract[value(node, "abstractNumId") or ""] = dict(_levels(node))
             elif local(node) == "num":

@@ -15,12 +15,13 @@ from lxml.etree import _Element
 
 from bot.files.parsers.cells import Form, form_of_code, form_of_number, shown_number
 from bot.files.parsers.grid import tab_row
-from bot.files.parsers.ooxml import Package, Relation, child, forget, local, number
+from bot.files.parsers.ooxml import Package, Relation, child, children, forget, local, number
 from bot.files.parsers.text import finish
 from bot.files.wire import Arguments, Output, Reason, Refused
 
 MAX_ROWS = 5_000  # of one sheet
 MAX_COLUMNS = 256
+_LAST_COLUMN = 16_384  # XFD (ISO 29500-1 s18.3.1.4 and Excel's limit)
 _MAX_CELL = 32_767  # characters, Excel's own limit
 _MAX_STRINGS = 48 * 1024 * 1024  # characters of all shared strings
 _MAX_SHEETS = 200
@@ -91,7 +92,7 @@ def extract(file: BinaryIO, arguments: Arguments) -> Output:
 
 def _sheets(root: _Element, relations: dict[str, Relation]) -> list[_Sheet]:
     found = []
-    for node in child(root, "sheets") or ():
+    for node in children(child(root, "sheets")):
         key = next((str(each) for name, each in node.items() if str(name).endswith("}id")), "")
         name = " ".join((node.get("name") or "unnamed").split())[:100]
         found.append(_Sheet(name, relations.get(key), (node.get("state") or "visible") != "visible"))
@@ -127,9 +128,9 @@ def _forms(root: _Element | None) -> list[Form]:
     """The form of each cell style, by its position."""
     own = {
         number(node.get("numFmtId"), -1): form_of_code((node.get("formatCode") or "")[:255])
-        for node in child(root, "numFmts") or ()
+        for node in children(child(root, "numFmts"))
     }
-    formats = [number(node.get("numFmtId")) for node in child(root, "cellXfs") or ()]
+    formats = [number(node.get("numFmtId")) for node in children(child(root, "cellXfs"))]
     return [own[each] if each in own else form_of_number(each) for each in formats]
 
 
@@ -172,6 +173,8 @@ def _rows(book: _Book, part: str, count: _Count) -> Iterator[tuple[int, list[str
             skipped = (node.get("hidden") or "").lower() in {"1", "true", "on"}
         elif name == "c" and event == "end":
             column = _column(node.get("r")) or column + 1
+            if column > _LAST_COLUMN:
+                raise Refused(Reason.DAMAGED, "The workbook is damaged: it has cells where no sheet has columns.")
             if column > MAX_COLUMNS:
                 count.wide += 1
             elif not skipped and column not in hidden:
