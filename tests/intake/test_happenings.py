@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
@@ -236,6 +237,14 @@ async def test_who_speaks_after_having_left_is_seen_again(desk: Desk) -> None:
     assert (await desk.session(GROUP.key)).audience is Audience.ROOM
     await desk.accept(membership("l2", Change.LEFT, "2"), in_group("4", by="2", members=3))
     assert (await desk.session(GROUP.key)).audience is Audience.ROOM
+
+
+async def test_who_leaves_and_speaks_again_in_two_deliveries_of_one_commit_is_seen_again(desk: Desk) -> None:
+    await declared(desk)
+    await desk.accept(in_group("3", by="4", members=4))
+    deliveries = [membership("l", Change.LEFT, "4", members=3), in_group("4", by="4", members=4)]
+    await asyncio.gather(*(desk.post.supervisor.job("accept", desk.accept(event)) for event in deliveries))
+    assert (await desk.session(GROUP.key)).audience is Audience.EXTERNAL
 
 
 async def test_a_guest_who_speaks_widens(desk: Desk) -> None:
