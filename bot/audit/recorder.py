@@ -20,6 +20,9 @@ from bot.kernel.logs import Redactor
 from bot.storage.database import Database, Tx
 from bot.storage.metadata import UtcDateTime
 
+_INSERT = audit.insert()
+_INSERT_TEXT = content.insert()
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -70,8 +73,8 @@ class Recorder:
             if text is not None:
                 texts.append(text)
         if texts:
-            tx.execute(content.insert(), texts)
-        tx.execute(audit.insert(), rows)
+            tx.execute(_INSERT_TEXT, texts)
+        tx.execute(_INSERT, rows)
         self._next = head
 
     def committed(self) -> None:

@@ -25,6 +25,32 @@ CLAIMED = exactly(outbox.c.state, OutState.CLAIMED.value)
 PARKED = exactly(outbox.c.state, OutState.PARKED.value)
 QUEUED = exactly(outbox.c.state, OutState.QUEUED.value)
 
+# Statements on the path of every message are built once: building one anew takes longer than running it.
+_OF_THREAD = outbox.c.thread_key == sa.bindparam("thread")
+_TAKEN = sa.select(sa.exists().where(_OF_THREAD, WAITING))
+_INSERT = outbox.insert()
+_CLAIM_NEXT = (
+    outbox.update()
+    .where(
+        outbox.c.seq == sa.select(sa.func.min(outbox.c.seq)).where(_OF_THREAD, WAITING).scalar_subquery(),
+        QUEUED,
+        outbox.c.not_before <= sa.bindparam("due"),
+    )
+    .values(
+        state=OutState.CLAIMED.value,
+        boot=sa.bindparam("by"),
+        attempts=outbox.c.attempts + 1,
+        tried_at=sa.bindparam("now"),
+        reason=None,
+    )
+    .returning(outbox)
+)
+_SENT = (
+    outbox.update()
+    .where(outbox.c.id == sa.bindparam("row"), HOLDING, outbox.c.boot == sa.bindparam("by"))
+    .values(state=OutState.SENT.value, ref=sa.bindparam("as_ref"), ended_at=sa.bindparam("now"), reason=None)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -59,7 +85,7 @@ def insert(
 ) -> tuple[list[OutboxId], Row | None]:
     """Queue the parts of one reply. If nothing else of its thread waits, the first is claimed and returned."""
     path = ops[0].path
-    free = not tx.execute(sa.select(sa.exists().where(outbox.c.thread_key == path.thread, WAITING))).scalar()
+    free = not tx.execute(_TAKEN, {"thread": path.thread}).scalar()
     ids = [OutboxId(new_id(now)) for _ in ops]
     rows = [
         {
@@ -83,7 +109,7 @@ def insert(
         }
         for part, (row_id, op) in enumerate(zip(ids, ops, strict=True))
     ]
-    tx.execute(outbox.insert(), rows)
+    tx.execute(_INSERT, rows)
     if not free:
         return ids, None
     first = Row(
@@ -95,24 +121,12 @@ def insert(
 
 def claim_next(tx: Tx, thread_key: str, boot: BootId, now: datetime) -> Row | None:
     """Claim the oldest waiting row of a thread if it is due. Nothing overtakes it while it is not."""
-    oldest = sa.select(sa.func.min(outbox.c.seq)).where(outbox.c.thread_key == thread_key, WAITING).scalar_subquery()
-    row = tx.execute(
-        outbox.update()
-        .where(outbox.c.seq == oldest, QUEUED, outbox.c.not_before <= now)
-        .values(state=OutState.CLAIMED.value, boot=boot, attempts=outbox.c.attempts + 1, tried_at=now, reason=None)
-        .returning(outbox)
-    ).first()
+    row = tx.execute(_CLAIM_NEXT, {"thread": thread_key, "due": now, "by": boot, "now": now}).first()
     return None if row is None else _row(row)
 
 
 def sent(tx: Tx, row: Row, boot: BootId, ref: str | None, now: datetime) -> bool:
-    return _move(
-        tx,
-        row,
-        boot,
-        HOLDING,
-        {"state": OutState.SENT.value, "ref": ref, "ended_at": now, "reason": None},
-    )
+    return bool(tx.execute(_SENT, {"row": row.id, "by": boot, "as_ref": ref, "now": now}).rowcount)
 
 
 def requeue(

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -87,7 +88,12 @@ class Tx:
             hook.flush(self, items)
         for table in metadata.sorted_tables if len(self._rows) > 1 else list(self._rows):
             if rows := self._rows.get(table):
-                self.connection.execute(table.insert(), rows)
+                self.connection.execute(_insert_into(table), rows)
+
+
+@cache
+def _insert_into(table: sa.Table) -> sa.Insert:
+    return table.insert()
 
 
 @dataclass(slots=True)
