@@ -72,6 +72,8 @@ class Guild:
 class World:
     def __init__(self, bot: int, username: str, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
+        self.now: Callable[[], float] = wall_seconds
+        """Unix time by the far end's clock, which dates ids and messages."""
         self._numbers = itertools.count(1)
         self.users: dict[str, JsonObject] = {}
         self.guilds: dict[str, Guild] = {}
@@ -89,7 +91,7 @@ class World:
     # --- ids and users ---
 
     def snowflake(self, at: float | None = None) -> str:
-        milliseconds = int((wall_seconds() if at is None else at) * 1000)
+        milliseconds = int((self.now() if at is None else at) * 1000)
         return str(((milliseconds - EPOCH) << 22) + next(self._numbers))
 
     def add_user(self, user: Id, name: str, *, bot: bool = False, shown: str | None = None) -> JsonObject:
@@ -131,7 +133,7 @@ class World:
         return made
 
     def _member(self, guild: Guild, user: str, nick: str | None = None) -> JsonObject:
-        joined = datetime.fromtimestamp(wall_seconds(), UTC).isoformat()
+        joined = datetime.fromtimestamp(self.now(), UTC).isoformat()
         return {"user": self.users[user], "nick": nick, "roles": [], "joined_at": joined, "deaf": False, "mute": False,
                 "flags": 0}  # fmt: skip
 
@@ -263,7 +265,7 @@ class World:
         return self.publish(place, made)
 
     def build(self, place: Channel, author: JsonObject, content: str, at: float | None = None) -> JsonObject:
-        stamp = wall_seconds() if at is None else at
+        stamp = self.now() if at is None else at
         mentioned = [self.users[m] for m in dict.fromkeys(_MENTION.findall(content)) if m in self.users]
         made: JsonObject = {
             "id": self.snowflake(at), "channel_id": place.id, "author": author, "content": content, "type": 0,
@@ -307,7 +309,7 @@ class World:
     def edit(self, channel: Id, message: Id, content: str) -> JsonObject:
         place = self.channels[str(channel)]
         found = place.messages[str(message)]
-        stamp = datetime.fromtimestamp(wall_seconds(), UTC).replace(microsecond=next(self._numbers) % 1_000_000)
+        stamp = datetime.fromtimestamp(self.now(), UTC).replace(microsecond=next(self._numbers) % 1_000_000)
         fresh = self.build(place, found["author"], content)
         found |= {"content": content, "edited_timestamp": stamp.isoformat(), "mentions": fresh["mentions"]}
         return self.updated(place, found)
@@ -337,7 +339,7 @@ class World:
 
     def typing(self, channel: Id, user: Id) -> None:
         place = self.channels[str(channel)]
-        event: JsonObject = {"channel_id": place.id, "user_id": str(user), "timestamp": wall_seconds()}
+        event: JsonObject = {"channel_id": place.id, "user_id": str(user), "timestamp": int(self.now())}
         self._dispatch("TYPING_START", event | ({"guild_id": place.guild} if place.guild else {}))
 
     # --- interactions ---

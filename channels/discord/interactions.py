@@ -1,0 +1,127 @@
+"""Slash commands: how they are made known to the platform, and how they, presses and forms are acknowledged.
+
+An interaction wants an answer within three seconds and accepts more for fifteen minutes (Discord, Interactions). It
+gets a word that only its sender sees; what the executive says comes as ordinary messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from bot.gateway.channel import Accepted
+from bot.gateway.commands import COMMANDS
+from bot.kernel.errors import OpenExecutiveError
+from bot.kernel.supervise import Supervisor
+from channels.discord.client import Api
+from channels.discord.content import Payload
+from channels.discord.errors import REQUEST_ERRORS, code_of, status_of, translate
+from channels.discord.mapping import ASK
+from channels.discord.send import NO_PINGS
+
+log = logging.getLogger(__name__)
+
+MAX_TEXT = 2000
+EPHEMERAL = 1 << 6
+_MESSAGE, _DEFERRED_UPDATE = 4, 6
+_TEXT_OPTION = 3
+_WITH_TEXT = ("room", "pair")
+_COMPONENT = 3
+_TAKEN, _ON_IT = "Noted.", "On it: the answer comes here."
+_NOT_TAKEN = "Nothing was done."
+_LATER = "I cannot take this right now. Please try again in a minute."
+
+
+def definitions(guild: bool) -> list[dict[str, Any]]:
+    """The application commands. Those of a guild are there at once; the others also in direct messages."""
+    made = [_command(ASK, "ask me something; I answer in this channel", text="what you want to know", required=True)]
+    made += [
+        _command(c.name, c.summary, text="as /help says" if c.name in _WITH_TEXT else None) for c in COMMANDS.values()
+    ]
+    return made if guild else [{**command, "contexts": [0, 1], "integration_types": [0]} for command in made]
+
+
+def _command(name: str, summary: str, *, text: str | None = None, required: bool = False) -> dict[str, Any]:
+    option = {"type": _TEXT_OPTION, "name": "text", "description": text, "required": required}
+    return {"name": name, "type": 1, "description": summary[:100], "options": [option] if text is not None else []}
+
+
+async def register(api: Api, application: int, guilds: tuple[int, ...]) -> None:
+    """Put the commands in place of those that were there. A refusal is logged: typed commands work without."""
+    for guild in guilds or (0,):
+        path = "/applications/{application_id}/commands"
+        if guild:
+            path = "/applications/{application_id}/guilds/{guild_id}/commands"
+        try:
+            await api.call(
+                "PUT", path, json=definitions(bool(guild)), application_id=application, guild_id=guild or None
+            )
+        except REQUEST_ERRORS as error:
+            log.warning("discord: slash commands of %s: %s", guild or "all servers", translate(error).message)
+        except OpenExecutiveError as error:
+            log.warning("discord: slash commands: %s", error.message)
+
+
+class Interactions:
+    """Answers to those that are open. `received` is called before an interaction is handed over, so that what is said
+    to its sender comes after its acknowledgement."""
+
+    def __init__(self, api: Api, supervisor: Supervisor) -> None:
+        self._api = api
+        self._supervisor = supervisor
+        self._open: dict[str, asyncio.Event] = {}
+
+    def received(self, payload: Payload) -> None:
+        self._open[str(payload["token"])] = asyncio.Event()
+
+    def acknowledge(self, payload: Payload, accepted: Accepted | None) -> None:
+        """Answer at once: with a word for the sender alone, a press that was taken without one. None: it could not be
+        taken, and the platform does not come again."""
+        self._supervisor.job("discord acknowledge", self._acknowledge(payload, _answer(payload, accepted)))
+
+    async def _acknowledge(self, payload: Payload, answer: dict[str, Any]) -> None:
+        path = "/interactions/{interaction_id}/{webhook_token}/callback"
+        token = str(payload["token"])
+        try:
+            await self._api.call("POST", path, json=answer, interaction_id=int(payload["id"]), webhook_token=token)
+        except REQUEST_ERRORS as error:
+            log.info("discord: an interaction was not acknowledged: %s", translate(error).message)
+        except OpenExecutiveError as error:
+            log.info("discord: an interaction was not acknowledged: %s", error.message)
+        finally:
+            if (done := self._open.pop(token, None)) is not None:
+                done.set()
+
+    async def respond(self, application: int, response: str, text: str) -> None:
+        """Say something to the sender alone: in place of the acknowledgement, or (a press has none) as a message of
+        its own. Too late is no failure. Raises like `Channel.respond`."""
+        kind, _, token = response.partition(":")
+        words: dict[str, Any] = {"content": text[:MAX_TEXT] or "…", "allowed_mentions": NO_PINGS}
+        path = "/webhooks/{application_id}/{webhook_token}"
+        if (acknowledged := self._open.get(token)) is not None:
+            await acknowledged.wait()
+        try:
+            if kind == "press":
+                words["flags"] = EPHEMERAL
+                await self._api.call("POST", path, json=words, application_id=application, webhook_token=token)
+            else:
+                path += "/messages/@original"
+                await self._api.call("PATCH", path, json=words, application_id=application, webhook_token=token)
+        except REQUEST_ERRORS as error:
+            if status_of(error) in (400, 401, 403, 404):
+                log.info("discord: an interaction was answered too late (%s)", code_of(error))
+                return
+            raise translate(error, effect=False) from error
+
+
+def _answer(payload: Payload, accepted: Accepted | None) -> dict[str, Any]:
+    if int(payload["type"]) == _COMPONENT and accepted is not None:
+        return {"type": _DEFERRED_UPDATE}
+    if accepted is None:
+        words = _LATER
+    elif accepted in (Accepted.REFUSED, Accepted.IGNORED):
+        words = _NOT_TAKEN
+    else:
+        words = _ON_IT if (payload.get("data") or {}).get("name") == ASK else _TAKEN
+    return {"type": _MESSAGE, "data": {"content": words, "flags": EPHEMERAL, "allowed_mentions": NO_PINGS}}

@@ -1,0 +1,201 @@
+"""The connection to the gateway: log in, connect, watch, and begin again, for ever.
+
+The library reconnects and resumes by itself; here is what it does not do: saying why nothing is received, beginning
+anew when it gives up, and giving up a link whose heartbeats are no longer answered. Privileged intents are asked for
+only where the portal allows them, because asking for others closes the connection for good (close code 4014).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import discord
+from discord.gateway import DiscordWebSocket
+
+from bot.kernel.clock import Clock
+from bot.kernel.errors import TransientError
+from bot.kernel.retry import Backoff
+from bot.kernel.supervise import Bug, attempt, cancel, start
+from channels.discord.client import Api, Client, point_at, wanted_intents
+from channels.discord.errors import CREDENTIALS_REFUSED, REQUEST_ERRORS, translate
+from channels.discord.mapping import Me
+from channels.discord.state import State
+from config.schema import Discord as Settings
+
+log = logging.getLogger(__name__)
+
+CONNECT = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
+SLOW = timedelta(minutes=5)
+"""Between tries while only a person can change what is wrong."""
+LOOK = timedelta(seconds=5)
+_DISPATCH, _HELLO, _ACK = 0, 10, 11
+PORTAL = "switch it on in the developer portal (Bot, Privileged Gateway Intents)"
+NO_CONTENT = f"Message Content intent is off: only direct messages and mentions can be read; {PORTAL}"
+NO_MEMBERS = f"Server Members intent is off: who reads in a channel is not known; {PORTAL}"
+FATAL = {
+    4004: CREDENTIALS_REFUSED,
+    4010: "Discord refuses the shard that was asked for",
+    4011: "the bot is in so many servers that Discord asks for shards, which this program does not use",
+    4012: "Discord no longer speaks this version of the gateway: update openexecutive",
+    4013: "Discord does not know an intent that was asked for: update openexecutive",
+    4014: f"Discord refuses an intent: switch on Message Content and Server Members, or neither; {PORTAL}",
+}
+"""Close codes after which connecting again is no use (Discord, Gateway Close Event Codes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """Why a connection came to its end, and whether only a person can change that."""
+
+    reason: str
+    lasting: bool
+
+
+class Link:
+    def __init__(
+        self,
+        settings: Settings,
+        token: str,
+        api: Api,
+        state: State,
+        clock: Clock,
+        hear: Callable[[str, Any], None],
+        on_login: Callable[[Me], None],
+    ) -> None:
+        self._settings = settings
+        self._token = token
+        self._api = api
+        self._state = state
+        self._clock = clock
+        self._hear = hear
+        self._on_login = on_login
+        self._failures = 0
+
+    async def run(self) -> None:
+        watch = start("discord watch", self._watch())
+        try:
+            while True:
+                ended = await self._once()
+                self._state.linked(ended.reason)
+                self._failures += 1
+                await self._clock.sleep(SLOW if ended.lasting else CONNECT.delay(self._failures))
+        finally:
+            await cancel(watch)
+            await self.close()
+
+    async def close(self) -> None:
+        client, self._api.client = self._api.client, None
+        if client is not None:
+            await client.close()
+
+    async def _once(self) -> _Ended:
+        """One client from its login to its end."""
+        ended = await self._login()
+        if ended is None:
+            client = self._api.client
+            if client is None:
+                raise AssertionError("logged in without a client")
+            result = await attempt(self._connect(client), "discord gateway")
+            ended = _Ended(f"the gateway's client failed ({result})", False) if isinstance(result, Bug) else result
+        await self.close()
+        self._state.interval = None
+        return ended
+
+    async def _login(self) -> _Ended | None:
+        """Log in, with the intents that the portal allows. None if that worked."""
+        point_at(self._settings.base_url, self._settings.gateway_url)
+        content = members = True
+        while True:
+            await self.close()
+            client = Client(wanted_intents(content, members), self._clock, self._frame, self._lost)
+            try:
+                await client.login(self._token)
+                self._api.client = client
+                flags = client.application_flags
+                may_content = flags.gateway_message_content or flags.gateway_message_content_limited
+                may_members = flags.gateway_guild_members or flags.gateway_guild_members_limited
+                if (content and not may_content) or (members and not may_members):
+                    content, members = content and may_content, members and may_members
+                    continue
+                await self._find_gateway()
+            except discord.LoginFailure:
+                await client.close()
+                return _Ended(CREDENTIALS_REFUSED, True)
+            except REQUEST_ERRORS as error:
+                await client.close()
+                return _Ended(translate(error, effect=False).message, False)
+            except TransientError as error:
+                return _Ended(error.message, False)
+            if client.user is None or client.application_id is None:
+                return _Ended("Discord does not say who the bot is", False)
+            self._state.missing = NO_CONTENT if not content else NO_MEMBERS if not members else None
+            if self._state.missing is not None:
+                log.warning("discord: %s", self._state.missing)
+            self._state.name = f"@{client.user.name}"
+            self._on_login(Me(client.user.id, client.user.display_name, client.application_id))
+            return None
+
+    async def _find_gateway(self) -> None:
+        """Without a setting the REST API says where the gateway is."""
+        if self._settings.gateway_url is None:
+            answer = await self._api.call("GET", "/gateway")
+            point_at(self._settings.base_url, str(answer["url"]))
+
+    async def _connect(self, client: Client) -> _Ended:
+        try:
+            await client.connect(reconnect=True)
+        except discord.PrivilegedIntentsRequired:
+            return _Ended(FATAL[4014], True)
+        except discord.ConnectionClosed as error:
+            if error.code in FATAL:
+                return _Ended(FATAL[error.code], True)
+            return _Ended(f"Discord closed the connection ({error.code})", False)
+        except REQUEST_ERRORS as error:
+            return _Ended(translate(error, effect=False).message, False)
+        except AttributeError:
+            # If the very first connection fails, the library trips over the socket that it does not have yet.
+            if _socket(client) is not None:
+                raise
+            return _Ended("Discord's gateway cannot be reached: check the network and gateway_url", False)
+        return _Ended("the connection to Discord was closed", False)
+
+    def _frame(self, op: int, event: str | None, data: Any) -> None:
+        if op == _HELLO:
+            self._state.hello(timedelta(milliseconds=int(data["heartbeat_interval"])))
+        elif op == _ACK:
+            self._state.beat()
+        elif op == _DISPATCH and event is not None:
+            if event in ("READY", "RESUMED"):
+                self._failures = 0
+                self._state.linked(None)
+            self._hear(event, data)
+
+    def _lost(self) -> None:
+        self._state.linked("the connection to Discord's gateway broke; connecting anew")
+
+    async def _watch(self) -> None:
+        """Give up a link that is silent: closing it makes the library connect anew and resume."""
+        while True:
+            await self._clock.sleep(LOOK)
+            silent = self._state.silent()
+            socket = _socket(self._api.client)
+            if silent is None or socket is None or not socket.open:
+                continue
+            seconds = silent.total_seconds()
+            self._state.linked(f"Discord's gateway has not answered for {seconds:.0f} s; connecting anew")
+            self._state.interval = None
+            try:
+                async with asyncio.timeout(10):
+                    await socket.close(code=4000)
+            except (TimeoutError, *REQUEST_ERRORS) as error:
+                log.info("discord: the silent link did not close in order: %s", type(error).__name__)
+
+
+def _socket(client: Client | None) -> DiscordWebSocket | None:
+    """The library's socket; there is none before the first connection, whatever its types say."""
+    return client.ws if client is not None else None

@@ -1,0 +1,365 @@
+"""From what the gateway says to what is committed, in order, with what was missed fetched in between.
+
+Frames are put into a queue as they come (the library goes on at once, heartbeats are never held up) and are committed
+one after the other. While a channel is being read back, its live events wait, so its order holds; a message that comes
+both ways has one key. Nothing is lost with the queue: what was not committed is behind its channel's cursor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bot.gateway.channel import Accepted, Cursor, Inbox
+from bot.gateway.events import (
+    Addressed,
+    Change,
+    CommandInvoked,
+    InboundEvent,
+    MembershipChanged,
+    MessageReceived,
+)
+from bot.kernel.clock import Clock
+from bot.kernel.errors import TransientError
+from bot.kernel.retry import Backoff
+from bot.kernel.supervise import cancel, start
+from channels.discord import mapping
+from channels.discord.client import Api
+from channels.discord.content import Payload
+from channels.discord.errors import REQUEST_ERRORS, translate
+from channels.discord.interactions import Interactions
+from channels.discord.keys import target_of
+from channels.discord.mapping import Rules, Where
+from channels.discord.places import Places
+from channels.discord.register import Register
+from channels.discord.state import State
+
+log = logging.getLogger(__name__)
+
+PAGE = 100
+"""Messages that one call can fetch (Discord, Get Channel Messages)."""
+AT_ONCE = 4
+"""Channels that are read back at the same time."""
+RETRY = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
+
+_OF_CHANNEL = frozenset({"MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"})
+_HEARD = _OF_CHANNEL | {
+    "READY",
+    "RESUMED",
+    "INTERACTION_CREATE",
+    "GUILD_CREATE",
+    "GUILD_DELETE",
+    "CHANNEL_DELETE",
+    "THREAD_DELETE",
+    "GUILD_MEMBER_ADD",
+    "GUILD_MEMBER_REMOVE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    event: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A channel was read back; what came in it meanwhile is next."""
+
+    channel: int
+
+
+class Receiver:
+    def __init__(
+        self, api: Api, places: Places, register: Register, state: State, clock: Clock, interactions: Interactions
+    ) -> None:
+        self._api = api
+        self._places = places
+        self._register = register
+        self._state = state
+        self._clock = clock
+        self._interactions = interactions
+        self._rules: Rules | None = None
+        self._queue: asyncio.Queue[_Heard | _Read] = asyncio.Queue()
+        self._held: dict[int, list[_Heard]] = {}
+        self._readers: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    def identified(self, rules: Rules) -> None:
+        """Without our own verified account nothing is looked at."""
+        self._rules = rules
+
+    def hear(self, event: str, data: Any) -> None:
+        if event.startswith(("GUILD_", "CHANNEL_")):
+            self._places.changed()
+        if event in _HEARD:
+            self._queue.put_nowait(_Heard(event, data))
+
+    async def run(self, inbox: Inbox) -> None:
+        try:
+            while True:
+                item = await self._queue.get()
+                if isinstance(item, _Read):
+                    for waiting in self._held.pop(item.channel, ()):
+                        await self._take(waiting, inbox)
+                else:
+                    await self._take(item, inbox)
+        finally:
+            for reader in list(self._readers):
+                await cancel(reader)
+
+    async def _take(self, heard: _Heard, inbox: Inbox) -> None:
+        """Handle one event; repeat until it could be. One of a shape nobody foresaw is passed over."""
+        if heard.event in _OF_CHANNEL:
+            held = self._held.get(int(heard.data["channel_id"]))
+            if held is not None:
+                held.append(heard)
+                return
+        failures = 0
+        while True:
+            try:
+                await self._handle(heard.event, heard.data, inbox)
+            except TransientError as error:
+                failures += 1
+                if heard.event == "INTERACTION_CREATE":
+                    # The platform waits three seconds and does not come again: better a plain no than silence.
+                    log.warning("discord: an interaction could not be taken: %s", error.message)
+                    self._interactions.acknowledge(heard.data, None)
+                    return
+                self._state.stored(f"what arrives cannot be taken in: {error.message}")
+                await self._clock.sleep(RETRY.delay(failures, error.retry_after))
+            except (AttributeError, KeyError, TypeError, ValueError):
+                log.exception("discord: a %s cannot be read and is passed over", heard.event)
+                return
+            else:
+                self._state.stored(None)
+                return
+
+    async def _handle(self, event: str, data: Any, inbox: Inbox) -> None:
+        match event:
+            case "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
+                await self._message(event, data, inbox)
+            case "INTERACTION_CREATE":
+                await self._interaction(data, inbox)
+            case "READY":
+                self._places.joined = self._register.threads()
+                self._read_back(self._register.of_guild(0), inbox)
+            case "GUILD_CREATE":
+                await self._guild(data, inbox)
+            case "RESUMED":
+                # The gateway has repeated what was missed; where something is going on, history is asked as well.
+                guilds = self._api.client.guilds if self._api.client is not None else ()
+                for guild in (0, *(guild.id for guild in guilds)):
+                    self._read_back(self._register.recent(self._register.of_guild(guild)), inbox)
+            case "GUILD_DELETE" if not data.get("unavailable"):
+                await self._gone(int(data["id"]), self._register.of_guild(int(data["id"])), inbox)
+            case "CHANNEL_DELETE" | "THREAD_DELETE" if int(data["id"]) in self._register and "guild_id" in data:
+                await self._gone(int(data["guild_id"]), (int(data["id"]),), inbox)
+            case "GUILD_MEMBER_ADD" | "GUILD_MEMBER_REMOVE":
+                await self._member(event, data, inbox)
+            case _:
+                pass
+
+    # --- messages ---
+
+    async def _message(self, event: str, data: Payload, inbox: Inbox) -> None:
+        where = await self._where(data)
+        if where is None:
+            return
+        events = self._mapped(event, data, where)
+        if not events:
+            return
+        cursor: Cursor | None = None
+        if event == "MESSAGE_CREATE":
+            await self._use(where, events[0], inbox)
+            cursor = self._register.cursor(where.channel, int(data["id"]))
+        answers = await inbox.accept(events, cursor)
+        if cursor is not None:
+            self._register.committed(where.channel, int(data["id"]))
+        elif event == "MESSAGE_CREATE" and Accepted.NEW in answers and where.guild is not None:
+            await self._enter(where.channel, where.guild, int(data["id"]), inbox, thread=where.parent is not None)
+
+    async def _where(self, data: Payload) -> Where | None:
+        guild = int(data["guild_id"]) if data.get("guild_id") else None
+        writer = data.get("author")
+        mine = writer is not None and self._rules is not None and int(writer["id"]) == self._rules.me.id
+        user = int(writer["id"]) if guild is None and writer is not None and not mine else None
+        return await self._places.where(int(data["channel_id"]), guild, user)
+
+    def _mapped(self, event: str, data: Payload, where: Where) -> tuple[InboundEvent, ...]:
+        rules = self._rules
+        if rules is None:
+            return ()
+        if event == "MESSAGE_CREATE":
+            return mapping.message(data, where, rules, self._places.lookup)
+        if event == "MESSAGE_UPDATE":
+            return mapping.edited(data, where, rules, self._places.lookup)
+        return mapping.deleted(data, where, self._clock.now())
+
+    async def _use(self, where: Where, event: InboundEvent, inbox: Inbox) -> None:
+        """Enter the channels of an event that concerns the executive into the register, before it is committed: its
+        own, and the thread that its answer will open."""
+        if not isinstance(event, MessageReceived | CommandInvoked):
+            return
+        if isinstance(event, MessageReceived) and event.addressed is Addressed.NOT:
+            return
+        number = int(event.keys[0].rpartition(":")[2])
+        if where.guild is None:
+            if await inbox.is_known(event.sender.address):
+                await self._enter(where.channel, 0, number - 1, inbox, thread=False)
+            return
+        await self._enter(where.channel, where.guild, number - 1, inbox, thread=where.parent is not None)
+        opened = target_of(event.reply_path.thread).channel
+        if opened is not None and opened != where.channel:
+            await self._enter(opened, where.guild, opened, inbox, thread=True)
+
+    async def _enter(self, channel: int, guild: int, since: int, inbox: Inbox, *, thread: bool) -> None:
+        if thread:
+            self._places.joined.add(channel)
+        if self._register.enter(channel, guild, since, thread=thread):
+            try:
+                await inbox.accept((), self._register.written())
+            except TransientError:
+                self._register.leave((channel,))
+                raise
+
+    async def _interaction(self, data: Payload, inbox: Inbox) -> None:
+        member = data.get("member")
+        user = int((member["user"] if member else data["user"])["id"])
+        guild = int(data["guild_id"]) if data.get("guild_id") else None
+        where = await self._places.where(int(data["channel_id"]), guild, user)
+        if where is None or self._rules is None:
+            return
+        events = mapping.interaction(data, where, self._rules, self._places.lookup)
+        if not events:
+            return
+        self._interactions.received(data)
+        await self._use(where, events[0], inbox)
+        answers = await inbox.accept(events)
+        self._interactions.acknowledge(data, answers[0])
+
+    # --- rooms ---
+
+    async def _guild(self, data: Payload, inbox: Inbox) -> None:
+        """A guild became known: read back what is in use there, and threads of ours that began while we were away."""
+        if data.get("unavailable"):
+            return
+        guild = int(data["id"])
+        last = {
+            int(channel["id"]): int(channel.get("last_message_id") or 0)
+            for channel in (*data.get("channels", ()), *data.get("threads", ()))
+        }
+        newest = self._register.newest()
+        for thread in data.get("threads", ()):
+            number = int(thread["id"])
+            if "member" in thread and number > newest > 0 and number not in self._register:
+                await self._enter(number, guild, number - 1, inbox, thread=True)
+        known = self._register.of_guild(guild)
+        self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)], inbox)
+
+    async def _gone(self, guild: int, channels: Sequence[int], inbox: Inbox) -> None:
+        now = self._clock.now()
+        for channel in channels:
+            await inbox.accept([mapping.removed(guild, channel, now)])
+        self._register.leave(channels)
+        await inbox.accept((), self._register.written())
+
+    async def _member(self, event: str, data: Payload, inbox: Inbox) -> None:
+        if self._rules is None or int(data["user"]["id"]) == self._rules.me.id:
+            return
+        guild, user, now = int(data["guild_id"]), data["user"], self._clock.now()
+        joined = event == "GUILD_MEMBER_ADD"
+        change = Change.JOINED if joined else Change.LEFT
+        events: dict[str, MembershipChanged] = {}
+        for channel in self._register.of_guild(guild):
+            where = await self._places.where(channel, guild, None)
+            if (
+                where is None
+                or where.private
+                or (joined and not self._places.sees(where.parent or channel, int(user["id"])))
+            ):
+                continue
+            events.setdefault(
+                where.place_key,
+                mapping.member_changed(guild, user, data if joined else None, change, where, self._rules.me, now),
+            )
+        if events:
+            await inbox.accept(tuple(events.values()))
+
+    # --- reading back ---
+
+    def _read_back(self, channels: Iterable[int], inbox: Inbox) -> None:
+        for channel in channels:
+            if channel in self._held:
+                continue
+            self._held[channel] = []
+            reader = start(f"discord read back {channel}", self._reader(channel, inbox))
+            self._readers.add(reader)
+            reader.add_done_callback(self._readers.discard)
+
+    async def _reader(self, channel: int, inbox: Inbox) -> None:
+        try:
+            async with self._slots:
+                await self._read_channel(channel, inbox)
+        finally:
+            self._queue.put_nowait(_Read(channel))
+
+    async def _read_channel(self, channel: int, inbox: Inbox) -> None:
+        """Fetch and commit what came after the cursor, oldest first, for as long as it takes."""
+        failures = 0
+        while True:
+            after = self._register.position(channel)
+            if after is None:
+                return
+            try:
+                more = await self._read_page(channel, after, inbox)
+            except TransientError as error:
+                failures += 1
+                log.warning("discord: channel %s cannot be read back yet: %s", channel, error.message)
+                await self._clock.sleep(RETRY.delay(failures, error.retry_after))
+                continue
+            failures = 0
+            if not more:
+                return
+
+    async def _read_page(self, channel: int, after: int, inbox: Inbox) -> bool:
+        query = {"after": str(after), "limit": str(PAGE)}
+        try:
+            page = await self._api.call("GET", "/channels/{channel_id}/messages", query=query, channel_id=channel)
+        except REQUEST_ERRORS as error:
+            failure = translate(error, effect=False)
+            if isinstance(failure, TransientError):
+                raise failure from error
+            log.info("discord: channel %s cannot be read back: %s", channel, failure.message)
+            return False
+        messages = sorted(page, key=lambda one: int(one["id"]))
+        if not messages:
+            return False
+        where = await self._where_of(channel, messages)
+        if where is None:
+            return False
+        events = [event for one in messages for event in self._foreseen(one, where)]
+        for event in events:
+            await self._use(where, event, inbox)
+        newest = int(messages[-1]["id"])
+        await inbox.accept(events, self._register.cursor(channel, newest))
+        self._register.committed(channel, newest)
+        return len(messages) == PAGE
+
+    async def _where_of(self, channel: int, messages: Sequence[Payload]) -> Where | None:
+        others = (
+            int(m["author"]["id"]) for m in messages if self._rules and int(m["author"]["id"]) != self._rules.me.id
+        )
+        direct = channel in self._register.of_guild(0)
+        return await self._places.where(channel, None if direct else 0, next(others, None) if direct else None)
+
+    def _foreseen(self, message: Payload, where: Where) -> tuple[InboundEvent, ...]:
+        try:
+            return self._mapped("MESSAGE_CREATE", message, where)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            log.exception("discord: message %s cannot be read and is passed over", message.get("id"))
+            return ()

@@ -1,0 +1,116 @@
+"""Which channels are in use, and how far each was read: the register of what is fetched after a gap.
+
+A bot cannot ask for its direct messages or archived threads, so the register is kept with the cursors: one row for the
+list, one cursor per channel, which moves in the transaction of what it stands behind. A channel enters the list before
+its first message is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from bot.gateway.channel import Cursor, Inbox
+from bot.kernel.clock import Clock
+from channels.discord.keys import cursor_name, snowflake_at
+
+log = logging.getLogger(__name__)
+
+LIST = "discord:channels"
+_AT_MOST = 1000
+_DAY = timedelta(days=1)
+_FIRST_DAY = date(2020, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    guild: int
+    """0 for direct messages."""
+    since: int
+    """Id before which nothing has to be read."""
+    day: int
+    """Of the last use, counted from 2020."""
+    thread: bool = False
+
+
+class Register:
+    def __init__(self, clock: Clock, days: int) -> None:
+        self._clock = clock
+        self._days = days
+        self._entries: dict[int, Entry] = {}
+        self._positions: dict[int, int] = {}
+
+    async def load(self, inbox: Inbox) -> None:
+        stored = await inbox.cursor(LIST)
+        try:
+            listed = json.loads(stored) if stored else {}
+            self._entries = {int(channel): Entry(*values) for channel, values in listed.items()}
+        except (AttributeError, TypeError, ValueError):
+            log.exception("discord: the list of channels in use cannot be read; it begins anew")
+            self._entries = {}
+        for channel in self._entries:
+            position = await inbox.cursor(cursor_name(channel))
+            if position and position.isdigit():
+                self._positions[channel] = int(position)
+
+    def __contains__(self, channel: int) -> bool:
+        return channel in self._entries
+
+    def of_guild(self, guild: int) -> tuple[int, ...]:
+        """Channels in use; 0: direct messages."""
+        return tuple(channel for channel, entry in self._entries.items() if entry.guild == guild)
+
+    def threads(self) -> set[int]:
+        return {channel for channel, entry in self._entries.items() if entry.thread}
+
+    def newest(self) -> int:
+        """The newest message that was ever committed."""
+        return max(self._positions.values(), default=0)
+
+    def position(self, channel: int) -> int | None:
+        """Id after which a channel has to be read: within the last days at most."""
+        entry = self._entries.get(channel)
+        if entry is None:
+            return None
+        floor = snowflake_at(self._clock.now() - timedelta(days=self._days))
+        return max(entry.since, self._positions.get(channel, 0), floor)
+
+    def recent(self, channels: Iterable[int]) -> tuple[int, ...]:
+        """Those that were used today or yesterday."""
+        today = self._today()
+        return tuple(c for c in channels if today - self._entries[c].day <= 1)
+
+    def cursor(self, channel: int, message: int) -> Cursor | None:
+        """What to commit with a message; None while the channel is not in use or was read further already."""
+        if channel not in self._entries or message <= self._positions.get(channel, 0):
+            return None
+        return Cursor(cursor_name(channel), str(message))
+
+    def committed(self, channel: int, message: int) -> None:
+        self._positions[channel] = max(message, self._positions.get(channel, 0))
+
+    def enter(self, channel: int, guild: int, since: int, *, thread: bool) -> bool:
+        """Note that a channel is used now; True if the list has to be written."""
+        known = self._entries.get(channel)
+        today = self._today()
+        if known is not None and known.day == today:
+            return False
+        self._entries[channel] = replace(known, day=today) if known else Entry(guild, since, today, thread)
+        oldest = sorted(self._entries.items(), key=lambda item: item[1].day, reverse=True)
+        self._entries = {c: e for c, e in oldest[:_AT_MOST] if today - e.day <= max(self._days, 1)}
+        return True
+
+    def leave(self, channels: Iterable[int]) -> None:
+        """Forget channels that are gone; the list is written with its next change."""
+        for channel in channels:
+            self._entries.pop(channel, None)
+
+    def written(self) -> Cursor:
+        listed = {str(c): [e.guild, e.since, e.day, e.thread] for c, e in self._entries.items()}
+        return Cursor(LIST, json.dumps(listed, separators=(",", ":")))
+
+    def _today(self) -> int:
+        return (self._clock.now().date() - _FIRST_DAY) // _DAY
