@@ -1,31 +1,24 @@
-"""The composition root: settings become a running daemon, and a signal becomes a clean stop.
-
-Everything is made here and handed down by argument; nothing is looked up from here. Channels are found by name, so
-that the library of one that is switched off is never imported.
-"""
+"""All rooms, wired, and their life from the first start to the last send."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any
 
-import sqlalchemy as sa
-from pydantic import BaseModel, SecretStr
-
-from bot.audit.chain import load_key
+from bot.app.guard import may_still_be_sent
+from bot.app.opening import Store
+from bot.app.settings import derived_key, enabled_channels
+from bot.app.status import describe
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.audit.recorder import Recorder
 from bot.control import ops
 from bot.control.server import Server as ControlServer
 from bot.files.blobs import BlobFolder
@@ -37,9 +30,7 @@ from bot.gateway.channel import Channel, ChannelContext, HttpRoute, LocalHandler
 from bot.intake import store as inbox_store
 from bot.intake.batch import Rules
 from bot.intake.service import Intake
-from bot.kernel import logs
-from bot.kernel.clock import Clock, SystemClock
-from bot.kernel.ids import BootId, PersonId, new_id
+from bot.kernel.ids import BootId, new_id
 from bot.kernel.notify import notify, watchdog_interval
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor
@@ -57,13 +48,9 @@ from bot.orchestrator.values import Parts
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
 from bot.people import store as people
-from bot.people.model import Handle, Origin, Person, Role, reconcile
-from bot.sessions import turns
-from bot.storage import lock
-from bot.storage.database import Database, Tx
+from bot.storage.database import Tx
 from bot.tasks import store as task_store
 from bot.tasks.worker import Done, Handler, Worker
-from config.loader import Loaded
 from config.persona import persona
 from config.rules import local_mail_mode
 from config.schema import Settings
@@ -73,73 +60,6 @@ log = logging.getLogger(__name__)
 UPKEEP = "upkeep"
 UPKEEP_EVERY = timedelta(hours=1)
 VERSION = installed_version("openexecutive")
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The open store with its audit: what the daemon and the offline commands both need."""
-
-    database: Database
-    recorder: Recorder
-    clock: Clock
-    audit_key: bytes
-
-
-@asynccontextmanager
-async def open_store(settings: Settings, redactor: logs.Redactor, clock: Clock) -> AsyncIterator[Store]:
-    """Open the data folder's store. The caller holds the folder's lock."""
-    key = await asyncio.to_thread(load_key, settings.data_dir / "keys" / "audit.key")
-    async with Database.open(settings.data_dir / "openexecutive.db") as database:
-        yield Store(database, await Recorder.open(database, clock, key, redactor), clock, key)
-
-
-async def run(loaded: Loaded, *, accept: bool) -> int:
-    """Run the daemon until SIGTERM or SIGINT. Returns the exit code.
-
-    Raises `PermanentError` for what a person must mend before it can start (folder in use, newer store, roster).
-    """
-    settings = loaded.settings
-    redactor = logs.Redactor(secrets(settings))
-    logs.configure(settings.log_level, redactor)
-    with lock.hold(settings.data_dir):
-        async with AsyncExitStack() as stack:
-            store = await stack.enter_async_context(open_store(settings, redactor, SystemClock()))
-            await adopt_roster(store, settings, accept=accept)
-            daemon = await Daemon.build(store, settings)
-            return await daemon.live()
-
-
-async def adopt_roster(store: Store, settings: Settings, *, accept: bool) -> None:
-    """Make the stored roster follow the settings. Raises `RosterError` if that must not happen unasked."""
-    wanted = roster(settings)
-
-    def unit(tx: Tx) -> None:
-        changes = reconcile(people.everyone(tx.connection), wanted, accept=accept)
-        people.apply(tx, store.recorder, changes, store.clock.now())
-
-    await store.database.write(unit)
-
-
-def roster(settings: Settings) -> dict[PersonId, Person]:
-    """The people that settings name, as the people room knows them."""
-    return {
-        PersonId(key): Person(
-            PersonId(key),
-            entry.name,
-            Role(entry.role),
-            entry.departments,
-            entry.time_zone,
-            entry.quiet_hours,
-            Origin.SETTINGS,
-            active=True,
-            handles=frozenset(
-                Handle(channel, address, Origin.SETTINGS)
-                for channel, addresses in entry.handles(key).items()
-                for address in addresses
-            ),
-        )
-        for key, entry in settings.roster.items()
-    }
 
 
 @dataclass(slots=True)
@@ -325,6 +245,7 @@ class Daemon:
             handlers |= channel.local()
             routes += channel.routes()
         control = ControlServer(self.settings.data_dir / "control.sock", handlers, self._refuse("socket"))
+        control.listen()
         self.doors.service("control", control.run())
         if self.settings.web.enabled:
             web = import_module("bot.web.server").Server(
@@ -335,6 +256,7 @@ class Daemon:
                 routes=routes,
                 on_refused=self._refuse("web"),
             )
+            web.listen()
             self.doors.service("web", web.run())
 
     async def _until(self, stopping: asyncio.Event) -> BaseException | None:
@@ -362,9 +284,12 @@ class Daemon:
         for channel in self.channels.values():
             await channel.close()
         await self.model.close()
-        await self.store.database.write(
-            lambda tx: self.store.recorder.record(tx, Record(DaemonStopped(self.boot, drained)))
-        )
+
+        def unit(tx: Tx) -> None:
+            self._write_refusals(tx, self.refused)
+            self.store.recorder.record(tx, Record(DaemonStopped(self.boot, drained)))
+
+        await self.store.database.write(unit)
         log.info("stopped, drained: %s, audit head %s", drained, self.store.recorder.head)
         return drained
 
@@ -373,22 +298,24 @@ class Daemon:
         if not self.lanes.active:
             await self.store.database.maintain()
 
+        refused, self.refused = self.refused, {}
+
         def again(tx: Tx) -> None:
-            self._write_refusals(tx)
+            self._write_refusals(tx, refused)
             now = self.store.clock.now()
             task_store.enqueue(tx, UPKEEP, UPKEEP, {}, now, lane=UPKEEP, run_at=now + UPKEEP_EVERY)
 
         return Done(again)
 
-    def _write_refusals(self, tx: Tx) -> None:
+    def _write_refusals(self, tx: Tx, refused: Mapping[tuple[str, str], int]) -> None:
         self.intake.report_refusals(tx)
-        for (door, reason), count in self.refused.items():
+        for (door, reason), count in refused.items():
             self.store.recorder.record(tx, Record(AuthRefused(door, reason, count), SYSTEM))  # type: ignore[arg-type]
-        self.refused.clear()
 
     def _refuse(self, door: str) -> Callable[[str], None]:
         def refused(reason: str) -> None:
-            self.refused[door, reason] = self.refused.get((door, reason), 0) + 1
+            at = "webhook" if reason.startswith("webhook_") else door
+            self.refused[at, reason] = self.refused.get((at, reason), 0) + 1
 
         return refused
 
@@ -397,58 +324,6 @@ class Daemon:
         while interval is not None:
             notify(os.environ, "WATCHDOG=1")
             await self.store.clock.sleep(interval)
-
-
-def enabled_channels(settings: Settings) -> list[tuple[str, Any]]:
-    """Names and settings of the channels that are on."""
-    sections = ((name, getattr(settings.channels, name)) for name in type(settings.channels).model_fields)
-    return [(name, section) for name, section in sections if section.enabled]
-
-
-def secrets(part: BaseModel) -> list[str]:
-    """Every secret that the settings hold."""
-    found: list[str] = []
-    for name in type(part).model_fields:
-        value = getattr(part, name)
-        if isinstance(value, SecretStr):
-            found.append(value.get_secret_value())
-        elif isinstance(value, BaseModel):
-            found += secrets(value)
-    return found
-
-
-def derived_key(key: bytes, purpose: str) -> bytes:
-    """A key of its own for a purpose, from the installation's one key (HKDF-expand, RFC 5869 s2.3, one block)."""
-    return hmac.new(key, purpose.encode() + b"\x01", hashlib.sha256).digest()
-
-
-def may_still_be_sent(connection: sa.Connection, row: outbox_store.Row) -> str | None:
-    """Looked at again when a row is claimed: the audience and the recipient may have changed since it was planned."""
-    if row.session is not None and row.audience_epoch is not None:
-        if turns.current_epochs(connection, row.session)[1] != row.audience_epoch:
-            return "audience_changed"
-        if row.address:
-            owner = people.by_handle(connection, row.channel, [row.address]).get(row.address)
-            if owner is None or not owner.active:
-                return "recipient_deactivated"
-    return None
-
-
-def describe(status: Mapping[str, Any]) -> str:
-    """The status in words, for a chat."""
-    model = status["model"]
-    head = [
-        f"Version {status['version']}, up for {timedelta(seconds=status['uptime_seconds'])}.",
-        f"Model: {model['provider']}" + ("." if model["ok"] else f", not available: {model['reason']}."),
-    ]
-    channels = [
-        f"- {name}: " + ("receives" if channel["receiving"] else f"does not receive: {channel['reason']}")
-        for name, channel in status["channels"].items()
-    ]
-    parked = status["outbox"].get("parked", 0)
-    waiting = sum(number for state, number in status["outbox"].items() if state != "parked")
-    tail = f"Messages being sent or waiting to be sent: {waiting}; parked: {parked}."
-    return "\n\n".join(("\n".join(head), "\n".join(channels), tail))
 
 
 def _ready(work: Supervisor, outbox: Outbox, name: str) -> Callable[[], None]:

@@ -1,0 +1,34 @@
+"""The composition root: settings become a running daemon, and a signal becomes a clean stop.
+
+Everything is made here (`daemon`) and handed down by argument; nothing is looked up from here. `opening` opens the
+store of a data folder, `settings` says settings in the rooms' own words, `guard` looks again at what is about to be sent.
+Channels are found by name, so that the library of one that is switched off is never imported. Only `bot.cli` may
+import this room.
+"""
+
+from __future__ import annotations
+
+from bot.app.daemon import Daemon
+from bot.app.opening import Store, adopt_roster, open_store
+from bot.kernel import logs
+from bot.kernel.clock import SystemClock
+from bot.storage import lock
+from config.keys import secret_values
+from config.loader import Loaded
+
+__all__ = ["Store", "adopt_roster", "open_store", "run"]
+
+
+async def run(loaded: Loaded, *, accept: bool) -> int:
+    """Run the daemon until SIGTERM or SIGINT. Returns the exit code.
+
+    Raises `PermanentError` for what a person must mend before it can start (folder in use, newer store, roster).
+    """
+    settings = loaded.settings
+    redactor = logs.Redactor(secret_values(settings))
+    logs.configure(settings.log_level, redactor)
+    with lock.hold(settings.data_dir):
+        async with open_store(settings, redactor, SystemClock()) as store:
+            await adopt_roster(store, settings, accept=accept)
+            daemon = await Daemon.build(store, settings)
+            return await daemon.live()
