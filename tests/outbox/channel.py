@@ -9,7 +9,7 @@ from datetime import datetime
 
 from bot.gateway.channel import Channel, Health, HttpRoute, Inbox, LocalHandler
 from bot.gateway.events import Attachment, ReplyPath
-from bot.gateway.operations import CannotTell, Found, OutboundOp, Receipt, Reply, Send
+from bot.gateway.operations import CannotTell, Edit, Found, OutboundOp, Receipt, Reply, Send
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from tests.clock import FakeClock
 
@@ -44,6 +44,7 @@ class ScriptedChannel:
         self.sends: dict[str, list[Step]] = {}
         self.finds: dict[str, list[Found | Exception]] = {}
         self.tried: list[Sent] = []
+        self.ops: list[OutboundOp] = []
         self.asked: list[str] = []
         self._called = asyncio.Event()
 
@@ -67,10 +68,11 @@ class ScriptedChannel:
         return [Send(reply.path, line, line) for line in reply.markdown.splitlines()]
 
     async def send(self, op: OutboundOp, key: OutboxId, again: bool) -> Receipt:
-        assert isinstance(op, Send)
-        self.tried.append(Sent(op.path.thread, op.text, key, again, self._clock.now()))
+        text = op.text if isinstance(op, Send | Edit) else op.kind
+        self.tried.append(Sent(op.path.thread, text, key, again, self._clock.now()))
+        self.ops.append(op)
         self._called.set()
-        script = self.sends.get(op.text)
+        script = self.sends.get(text)
         step = script.pop(0) if script else None
         if isinstance(step, Gate):
             step.entered.set()
