@@ -1,9 +1,9 @@
 """The composition root: settings become a running daemon, and a signal becomes a clean stop.
 
 Everything is made here (`daemon`) and handed down by argument; nothing is looked up from here. `opening` opens the
-store of a data folder, `settings` says settings in the rooms' own words, `guard` looks again at what is about to be sent.
-Channels are found by name, so that the library of one that is switched off is never imported. Only `bot.cli` may
-import this room.
+store of a data folder, `settings` says settings in the rooms' own words, `guard` looks again at what is about to be
+sent. Channels are found by name, so that the library of one that is switched off is never imported. Only `bot.cli`
+may import this room.
 """
 
 from __future__ import annotations
