@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.gateway.channel import Accepted
-from bot.gateway.events import Addressed, Body, Change, MessageEdited, MessageReceived
+from bot.gateway.events import Addressed, Body, Change, InboundEvent, MessageEdited, MessageReceived
 from bot.kernel.ids import MessageId, new_id
 from bot.people.tables import handle
 from bot.sessions import places, transcript
@@ -242,7 +242,7 @@ async def test_who_speaks_after_having_left_is_seen_again(desk: Desk) -> None:
 async def test_who_leaves_and_speaks_again_in_two_deliveries_of_one_commit_is_seen_again(desk: Desk) -> None:
     await declared(desk)
     await desk.accept(in_group("3", by="4", members=4))
-    deliveries = [membership("l", Change.LEFT, "4", members=3), in_group("4", by="4", members=4)]
+    deliveries: list[InboundEvent] = [membership("l", Change.LEFT, "4", members=3), in_group("4", by="4", members=4)]
     await asyncio.gather(*(desk.post.supervisor.job("accept", desk.accept(event)) for event in deliveries))
     assert (await desk.session(GROUP.key)).audience is Audience.EXTERNAL
 
