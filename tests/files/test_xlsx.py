@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import io
 from datetime import date, datetime, time, timedelta
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from openpyxl import Workbook
 from openpyxl.chart import BarChart
 
+import bot.files.parsers.xlsx
 from bot.files.extract import Extractor
 from bot.files.model import Extracted
 from bot.files.parsers.cells import Form, form_of_code, form_of_number, shown_number
+from bot.files.parsers.xlsx import extract
 from bot.files.sandbox import Sandbox
 from bot.files.sniff import sniff
 from tests.files.office_samples import S, cell, words, xlsx
@@ -58,17 +62,19 @@ async def test_a_workbook_of_the_usual_library_is_read_sheet_by_sheet() -> None:
 async def test_stored_results_errors_rich_and_inline_strings() -> None:
     shared = (
         f'<sst xmlns="{S}"><si><t>plain</t></si><si><r><t>ri</t></r><r><rPr/><t>ch</t></r>'
-        "<rPh sb='0' eb='1'><t>reading aid</t></rPh></si></sst>"
+        "<rPh sb='0' eb='1'><t>reading aid</t></rPh></si><si><t>two_x000D_\nlines_x0041_</t></si></sst>"
     )
     inline = '<c t="inlineStr"><is><t>inline</t></is></c>'
-    strings = "".join(cell(place, index, 't="s"') for place, index in (("A1", "0"), ("B1", "1"), ("C1", "99")))
+    strings = "".join(
+        cell(place, index, 't="s"') for place, index in (("A1", "0"), ("B1", "1"), ("C1", "99"), ("D1", "2"))
+    )
     rows = (
         f'<row>{strings}{inline}</row><row r="2"><c r="A2"><f>1+1</f><v>2</v></c>'
         '<c r="B2" t="str"><f>T("x")</f><v>text</v></c><c r="C2" t="e"><f>1/0</f><v>#DIV/0!</v></c>'
         '<c r="D2" t="d"><v>2026-01-02</v></c><c r="E2" t="b"><v>1</v></c></row>'
     )
     found = await read(xlsx(rows, {"xl/sharedStrings.xml": shared}))
-    assert found.text == "## Sheet: Plan\n\nplain\trich\t\tinline\n2\ttext\t#DIV/0!\t2026-01-02\tTRUE"
+    assert found.text == "## Sheet: Plan\n\nplain\trich\t\ttwo linesA\tinline\n2\ttext\t#DIV/0!\t2026-01-02\tTRUE"
 
 
 async def test_hidden_rows_and_columns_are_left_out_and_counted_where_they_hold_something() -> None:
@@ -82,6 +88,27 @@ async def test_hidden_rows_and_columns_are_left_out_and_counted_where_they_hold_
     found = await read(saved(book))
     assert found.text == "## Sheet: Sheet\n\na\tc\nd\tf\n\ng\ti"
     assert found.note == "Hidden rows (1) and columns (1) were left out."
+
+
+async def test_rows_of_a_cut_sheet_are_counted_without_the_gaps_between_them() -> None:
+    rows = "".join(f'<row r="{number * 3}">{cell("A1", "12345")}</row>' for number in range(1, 500))
+    found = await read(xlsx(rows), max_chars=1000)
+    kept = found.text.count("12345")
+    assert kept > 50
+    assert f"[cut here: the sheet goes on; these are its first {kept} rows with content]" in found.text
+
+
+def test_sheet_is_left_when_time_is_up_even_among_hidden_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = "".join(f'<row hidden="1">{cell("A1", str(number))}</row>' for number in range(5000))
+    output = extract(io.BytesIO(xlsx(f"<row>{cell('A1', '7')}</row>" + hidden)), {"max_chars": 1000, "seconds": 60})
+    assert output.body.decode() == "## Sheet: Plan\n\n7"
+    assert output.facts == {"truncated": False, "note": "Hidden rows (5000) and columns (0) were left out."}
+    unread = extract(io.BytesIO(xlsx(hidden)), {"max_chars": 1000, "seconds": -1})
+    assert unread.facts == {"truncated": True, "note": "Not read any more: Plan."}
+    monkeypatch.setattr(bot.files.parsers.xlsx, "time", SimpleNamespace(monotonic=count(0).__next__))
+    late = extract(io.BytesIO(xlsx(f"<row>{cell('A1', '7')}</row>" + hidden)), {"max_chars": 1000, "seconds": 100})
+    assert late.facts["truncated"] is True
+    assert "\n7\n[cut here: the sheet goes on; these are its first 1 rows with content]" in late.body.decode()
 
 
 async def test_dates_of_the_1904_system() -> None:

@@ -6,6 +6,7 @@ sheet gets a fair part of the room, so that a long one does not push the others 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ _LAST_COLUMN = 16_384  # XFD (ISO 29500-1 s18.3.1.4 and Excel's limit)
 _MAX_CELL = 32_767  # characters, Excel's own limit
 _MAX_STRINGS = 48 * 1024 * 1024  # characters of all shared strings
 _MAX_SHEETS = 200
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")  # characters that XML has no room for (ISO 29500-1 s22.9.2.19)
 _NOT_STORED = "[not computed]"
 
 
@@ -39,7 +41,7 @@ class _Sheet:
 class _Count:
     """What was left out, over all sheets."""
 
-    rows: set[tuple[str, int]] = field(default_factory=set)
+    rows: int = 0
     columns: set[tuple[str, int]] = field(default_factory=set)
     wide: int = 0
     not_stored: int = 0
@@ -121,7 +123,12 @@ def _text(node: _Element) -> str:
             pieces.append(each.text or "")
         elif local(each) == "r":
             pieces.extend(inner.text or "" for inner in each if local(inner) == "t")
-    return "".join(pieces)[:_MAX_CELL]
+    return _ESCAPED.sub(_unescaped, "".join(pieces)[:_MAX_CELL])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    sign = chr(int(match[1], 16))
+    return sign if sign.isprintable() else " "
 
 
 def _forms(root: _Element | None) -> list[Form]:
@@ -141,36 +148,39 @@ def _sheet(book: _Book, sheet: _Sheet, room: int, until: float, count: _Count) -
         return f"{heading}\n\n[no cells: a chart or another kind of sheet]", False
     lines: list[str] = []
     size = len(heading)
-    last = 0
+    rows = last = 0
     for at, cells in _rows(book, sheet.relation.target, count):
         line = tab_row(cells)
+        late = time.monotonic() > until
+        if late or (line and (rows >= MAX_ROWS or size + len(line) > room - 80)):
+            if not rows and line:
+                lines.append(line[: max(0, room - 80)])
+                rows = 1
+            lines.append(f"[cut here: the sheet goes on; these are its first {rows:,} rows with content]")
+            return f"{heading}\n\n" + "\n".join(lines), True
         if not line:
             continue
-        if len(lines) >= MAX_ROWS or size + len(line) > room - 80 or time.monotonic() > until:
-            if not lines:
-                lines.append(line[: max(0, room - 80)])
-            lines.append(f"[cut here: the sheet goes on; these are its first {len(lines):,} rows with content]")
-            return f"{heading}\n\n" + "\n".join(lines), True
         if last and at > last + 1:
             lines.append("")
             size += 1
         last = at
+        rows += 1
         lines.append(line)
         size += len(line) + 1
     return f"{heading}\n\n" + ("\n".join(lines) or "[empty]"), False
 
 
 def _rows(book: _Book, part: str, count: _Count) -> Iterator[tuple[int, list[str]]]:
-    """Row numbers and cells of the rows that are not hidden. Memory holds one chunk of the sheet at a time."""
+    """Row numbers and cells; no cells of hidden rows. Memory holds one chunk of the sheet at a time."""
     hidden: set[int] = set()
     cells: list[str] = []
     at = column = 0
-    skipped = False
+    skipped = held = False
     for event, node in book.package.events(part, ("start", "end"), "col", "row", "c", "sheetData"):
         name = local(node)
         if name == "row" and event == "start":
             at, column, cells = number(node.get("r"), at + 1), 0, []
-            skipped = (node.get("hidden") or "").lower() in {"1", "true", "on"}
+            skipped, held = (node.get("hidden") or "").lower() in {"1", "true", "on"}, False
         elif name == "c" and event == "end":
             column = _column(node.get("r")) or column + 1
             if column > _LAST_COLUMN:
@@ -180,13 +190,15 @@ def _rows(book: _Book, part: str, count: _Count) -> Iterator[tuple[int, list[str
             elif not skipped and column not in hidden:
                 cells.extend([""] * (column - len(cells)))
                 cells[column - 1] = _value(book, node, count)
-            elif len(node):  # hidden, and not empty
-                (count.rows if skipped else count.columns).add((part, at if skipped else column))
+            elif skipped:
+                held = held or len(node) > 0
+            elif len(node):  # in a hidden column, and not empty
+                count.columns.add((part, column))
             forget(node)
         elif name == "row":
             forget(node)
-            if not skipped:
-                yield at, [cell for place, cell in enumerate(cells, 1) if place not in hidden]
+            count.rows += held
+            yield at, [cell for place, cell in enumerate(cells, 1) if place not in hidden]
         elif name == "col" and event == "start" and (node.get("hidden") or "").lower() in {"1", "true", "on"}:
             first, final = number(node.get("min"), 1), min(number(node.get("max"), 1), MAX_COLUMNS)
             hidden.update(range(max(1, first), final + 1))
@@ -234,7 +246,7 @@ def _note(count: _Count, hidden: list[str], macros: bool) -> str:
         more = "" if len(hidden) <= 10 else f" and {len(hidden) - 10} more"
         notes.append("Hidden sheets were left out: " + ", ".join(hidden[:10]) + more + ".")
     if count.rows or count.columns:
-        notes.append(f"Hidden rows ({len(count.rows)}) and columns ({len(count.columns)}) were left out.")
+        notes.append(f"Hidden rows ({count.rows}) and columns ({len(count.columns)}) were left out.")
     if count.wide:
         notes.append(f"Columns after the {MAX_COLUMNS}th were left out.")
     if count.not_stored:
