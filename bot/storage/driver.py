@@ -3,8 +3,8 @@
 aiosqlite hands each call (open a cursor, execute, fetch, close) to the connection's own thread and waits for the answer
 on the event loop. For the statements of the daemon's units, which find a handful of rows by an index, the way there
 and back takes ten times as long as the statement: more than 100 ways for one message. Here a statement runs where it
-stands, and only what may wait for a lock or for the disk goes to the thread: BEGIN IMMEDIATE and COMMIT of a writer.
-In WAL mode a reader waits for nobody (sqlite.org/wal.html, section 2.2).
+stands, and only what waits for the disk or for a lock goes to the thread: a writer's COMMIT, and its BEGIN IMMEDIATE
+when another program holds the file. In WAL mode a reader waits for nobody (sqlite.org/wal.html, section 2.2).
 
 `module` is what `create_async_engine` takes as its `module`; the classes fill in what SQLAlchemy's own leave to
 subclasses, and reach for the sqlite3 connection that aiosqlite holds. A connection of it must not be used by two tasks
@@ -52,7 +52,7 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
     def execute(self, operation: Any, parameters: Any = None) -> Any:
         try:
             if operation == BEGIN_WRITING:
-                await_only(self._adapt_connection.in_thread(operation))
+                self._adapt_connection.begin_writing()
                 return self
             self._cursor.execute(operation, parameters or ())
             if self._cursor.description:
@@ -76,9 +76,22 @@ class _Connection(AsyncAdapt_aiosqlite_connection):
     def plain(self) -> sqlite3.Connection:
         return self._connection._conn  # type: ignore[no-any-return] # noqa: SLF001
 
-    async def in_thread(self, operation: str) -> None:
-        driver: aiosqlite.Connection = self._connection  # type: ignore[assignment]
-        await driver.execute_fetchall(operation)
+    def begin_writing(self) -> None:
+        """Take the write lock: at once if nobody else has it (another program may: a backup, a person), else in the
+        thread, which waits for it as long as the connection's busy_timeout says."""
+        plain = self.plain
+        (timeout,) = plain.execute("PRAGMA busy_timeout").fetchone()
+        plain.execute("PRAGMA busy_timeout = 0")
+        try:
+            plain.execute(BEGIN_WRITING)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        finally:
+            plain.execute(f"PRAGMA busy_timeout = {timeout}")
+        if not plain.in_transaction:
+            driver: aiosqlite.Connection = self._connection  # type: ignore[assignment]
+            await_only(driver.execute_fetchall(BEGIN_WRITING))
 
     def rollback(self) -> None:
         self.plain.rollback()
