@@ -87,7 +87,8 @@ class Daemon:
     async def build(cls, store: Store, settings: Settings) -> Daemon:
         boot = BootId(new_id(store.clock.now()))
         receivers, doors, work = Supervisor(), Supervisor(), Supervisor()
-        files = Files(BlobFolder(settings.data_dir / "blobs"), Extractor(Sandbox()), Shrinker(Sandbox()))
+        sandbox = Sandbox()
+        files = Files(BlobFolder(settings.data_dir / "blobs"), Extractor(sandbox), Shrinker(sandbox))
         channels: dict[str, Channel] = {}
         outbox = Outbox(store.database, store.recorder, store.clock, work, channels, boot, may_still_be_sent, Backoff())
         principal = await store.database.read(people.principals)

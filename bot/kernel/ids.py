@@ -26,7 +26,15 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 LENGTH = 24
 
 
+class _Last:
+    """The newest id of this process, as a number."""
+
+    value = 0
+
+
 def new_id(now: datetime) -> str:
-    """A fresh id whose order follows `now` (aware) to the millisecond."""
-    value = (int(now.timestamp() * 1000) << 72) | secrets.randbits(72)
+    """A fresh id. Ids of one process sort in the order in which they were made, also within a millisecond and when the
+    clock is set back; between processes the order follows `now` (aware) to the millisecond."""
+    value = max((int(now.timestamp() * 1000) << 72) | secrets.randbits(72), _Last.value + 1)
+    _Last.value = value
     return "".join(ALPHABET[(value >> shift) & 31] for shift in range(115, -1, -5))

@@ -94,18 +94,23 @@ async def cancel(task: asyncio.Task[Any]) -> None:
 
 
 async def to_the_end(work: Coroutine[Any, Any, T], name: str) -> T:
-    """Run `work` to its end even if the caller is cancelled meanwhile; the cancellation is passed on afterwards.
+    """Run `work` to its end even if the caller is cancelled meanwhile, however often; the cancellation is passed on
+    afterwards.
 
     For outcomes that must be written once the effect has happened.
     """
-    task: asyncio.Task[T] = asyncio.create_task(work, name=name)  # noqa: TID251
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s failed while its caller was stopping", name, exc_info=error)  # noqa: TRY400 - not the handled error
-        raise
+    task = start(name, work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            log.error("%s failed while its caller was stopping", name, exc_info=failure)
+        raise cancelled
+    return task.result()
 
 
 @dataclass(frozen=True, slots=True)
