@@ -187,7 +187,7 @@ class ImapClient:
         wanted = ",".join(str(uid) for uid in uids)
         lines = await self._command(f"UID FETCH {wanted} (UID RFC822.SIZE INTERNALDATE)".encode())
         found = {facts.uid: facts for line in lines if (facts := _facts(line)) is not None}
-        return tuple(found[uid] for uid in sorted(found) if uid in set(uids))
+        return tuple(found[uid] for uid in sorted(found.keys() & set(uids)))
 
     async def fetch(self, uid: int, *, header_only: bool = False) -> bytes | None:
         """The message as it is stored, unmarked as read; None if it is not there any more."""

@@ -147,7 +147,7 @@ class Mailbox:
                 if after is None:
                     return place
                 place = after
-            place = place.after(new[:BATCH][-1])  # those that vanished meanwhile
+            place = place.past(new[:BATCH][-1])  # the last ones may have vanished meanwhile
         if not place.later or self._context.clock.now() < self._again_at:
             return place
         still = await client.facts(place.later)

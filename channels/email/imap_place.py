@@ -42,6 +42,10 @@ class Place:
         """`uid` was taken."""
         return replace(self, uid=max(self.uid, uid), later=tuple(other for other in self.later if other != uid))
 
+    def past(self, uid: int) -> Place:
+        """Nothing up to `uid` is new any more."""
+        return replace(self, uid=max(self.uid, uid))
+
     def without(self, gone: Iterable[int]) -> Place:
         """These are not there any more."""
         return replace(self, later=tuple(uid for uid in self.later if uid not in set(gone)))

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.fakes.faults import Answer, CutAfter, CutBefore
-from tests.fakes.imap_world import Folder, Message, fetched, search
+from tests.fakes.imap_world import Folder, fetched, search
 
 if TYPE_CHECKING:
     from tests.fakes.imap import FakeImap
@@ -241,8 +241,10 @@ class ImapSession:
                 found = search(folder, " ".join(_text(word) for word in rest))
                 self.say(b"* SEARCH" + b"".join(b" %d" % m.uid for m in found))
             case "FETCH":
+                numbers = {message.uid: number for number, message in enumerate(folder.messages, 1)}
+                items = " ".join(_text(word) for word in rest[1:])
                 for message in folder.pick(_text(rest[0])):
-                    self._fetch(folder, message, " ".join(_text(word) for word in rest[1:]))
+                    self.say(b"* %d FETCH " % numbers[message.uid] + fetched(message, items))
             case "STORE":
                 for message in folder.pick(_text(rest[0])):
                     flags = set(_text(rest[2]).strip("()").split())
@@ -262,10 +264,6 @@ class ImapSession:
             case _:
                 raise _Refused("BAD unknown command")
         return b"OK done"
-
-    def _fetch(self, folder: Folder, message: Message, items: str) -> None:
-        number = folder.messages.index(message) + 1
-        self.say(b"* %d FETCH " % number + fetched(message, items))
 
     def _expunge(self, uid_set: str | None) -> None:
         folder = self._selected()

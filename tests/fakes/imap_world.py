@@ -44,7 +44,7 @@ class Folder:
         wanted: set[int] = set()
         for part in uid_set.split(","):
             ends = [last if end == "*" else int(end) for end in part.split(":")]
-            wanted |= {m.uid for m in self.messages if min(ends) <= m.uid <= max(ends)}
+            wanted.update(range(min(ends), min(max(ends), last) + 1))
         return [m for m in self.messages if m.uid in wanted]
 
 
