@@ -63,7 +63,7 @@ class Slack:
         self._finder = Finder(self._client, clock, self._state)
         self._fetcher = Fetcher(self._client, context.files, self._state, settings.base_url, settings.max_download)
         self._mark = Mark()
-        self._gap = Bell()
+        self._gap = Bell(context.clock)
         self._assistant: set[tuple[str, str]] = set()
         self._link: Link | None = None
         self._me: Me | None = None

@@ -82,6 +82,7 @@ class Link:
         self._on_down = on_down
         self._heard: float | None = None
         self._recounts = 0
+        self._lived = False
 
     def silent_for(self) -> timedelta | None:
         """How long nothing was heard on the open socket; None while there is none."""
@@ -95,14 +96,14 @@ class Link:
             wait = await self._connect()
             if self._clock.monotonic() - began >= STEADY.total_seconds():
                 failures = 0
-            if wait is None and not failures:
-                failures = 1
-                continue  # a socket that lived is replaced at once
             failures += 1
+            if self._lived and wait is None and failures == 1:
+                continue  # a socket that lived is replaced at once
             await self._clock.sleep(wait if wait is not None else RECONNECT.delay(failures))
 
     async def _connect(self) -> timedelta | None:
         """Live through one connection. Returns the pause that the platform or the fault asks for."""
+        self._lived = False
         try:
             answer = await self._client.web.apps_connections_open(app_token=self._app_token)
             url = str(answer.get("url") or "")
@@ -156,6 +157,7 @@ class Link:
         """Handle one message. Returns whether the connection is over, and the pause before the next one."""
         match body.get("type"):
             case "hello":
+                self._lived = True
                 self._count(int(body.get("num_connections") or 1))
                 self._state.good()
                 self._on_up()

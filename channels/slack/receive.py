@@ -1,8 +1,8 @@
 """From an envelope to the inbox. slack-bolt dispatches; nothing is acknowledged before the commit.
 
 Bolt runs with `process_before_response`: otherwise it acknowledges events before the listener has run. A listener that
-raises leaves its envelope without an acknowledgement, and Slack delivers it again. What no listener is for is
-acknowledged by the error handler: Bolt would answer 404 and the platform would retry for nothing.
+raises leaves its envelope without an acknowledgement, and Slack delivers it again. What nothing here is for is
+acknowledged all the same: Bolt would answer 404 and the platform would retry for nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 
 Payload = Mapping[str, Any]
 _ANY = re.compile(".*", re.DOTALL)
+_INTERACTIONS = ("block_actions", "message_action")
 _PLACE_NEWS = ("channel_", "group_", "member_")
 
 
@@ -76,7 +77,14 @@ class Receiver:
 
     async def dispatch(self, request: SocketModeRequest) -> BoltResponse:
         """Run one envelope through Bolt. The answer is 200 only if it may be acknowledged."""
-        response: BoltResponse = await run_async_bolt_app(self._app, request)
+        if request.type == "interactive" and request.payload.get("type") not in _INTERACTIONS:
+            return BoltResponse(status=200, body="")  # forms, menus and steps that we never made
+        try:
+            response: BoltResponse = await run_async_bolt_app(self._app, request)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # What the library itself trips over would only come again and again.
+            log.exception("a payload of Slack cannot be dispatched and is passed over")
+            return BoltResponse(status=200, body="")
         return response
 
     # --- facts for the mapper --------------------------------------------------------------------------------------
@@ -219,8 +227,7 @@ class Receiver:
         await ack()
 
     async def _on_shortcut(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
-        if body.get("type") == "message_action":
-            await self.commit(await self._informed(lambda: self._mapper.shortcut(body, self._clock.now()), body))
+        await self.commit(await self._informed(lambda: self._mapper.shortcut(body, self._clock.now()), body))
         await ack()
 
     async def _on_action(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -71,23 +69,12 @@ class Rig:
         opened = self.server.sockets.opened
         self.run()
         await self.server.sockets.connected(1, opened=opened + 1)
-        await self.until(lambda: self.channel.health().receiving or self.channel.health().reason is not None)
         await self.bench.ready()
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
-        """Let the loop turn until something holds."""
-        async with asyncio.timeout(timeout):
-            while not holds():
-                await asyncio.sleep(0.001)
-
-    async def pass_time(self, duration: timedelta, step: timedelta = timedelta(seconds=10)) -> None:
-        """Move the clock on in steps and let what wakes do its work."""
-        passed = timedelta()
-        while passed < duration:
-            self.clock.advance(step)
-            passed += step
-            for _ in range(20):
-                await asyncio.sleep(0.001)
+    async def skip_until(self, holds: Callable[[], bool]) -> None:
+        """Give every sleeper its time at once until something holds."""
+        while not holds():
+            await self.clock.skip()
 
     async def stop(self) -> None:
         await self._running.stop()
