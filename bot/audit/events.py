@@ -94,6 +94,17 @@ class MessageDuplicate(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class MessageParked(Payload):
+    """An event tripped over a bug on its way in and is kept for a person to look at."""
+
+    type = "message_parked"
+    inbox: InboxId
+    channel: str
+    kind: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageEdited(Payload):
     type = "message_edited"
     inbox: InboxId | None

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
-from bot.audit.events import Actor, MessageRefused, Record, Refusal
+from bot.audit.events import Actor, MessageParked, MessageRefused, Record, Refusal
 from bot.audit.recorder import Recorder
 from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.codec import dump_event
@@ -178,4 +178,6 @@ class Intake:
         store.remember(tx, dict.fromkeys(sorted(fresh), row_id))
         if cursor is not None:
             store.set_cursor(tx, channel, cursor.name, cursor.value)
+        parked = MessageParked(row_id, channel, event.kind, str(bug))
+        self._recorder.record(tx, Record(parked))
         log.error("event %s of %s is parked", row_id, channel)

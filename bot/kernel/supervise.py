@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError
 
 log = logging.getLogger(__name__)
@@ -141,18 +142,21 @@ async def attempt(work: Awaitable[T], name: str) -> T | Bug:
 class Bell:
     """Wakes a poller early. The poll is the truth: a lost ring costs time, never work."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._event = asyncio.Event()
 
     def ring(self) -> None:
         self._event.set()
 
     async def wait(self, at_most: timedelta) -> None:
-        """Return at the next ring (or at once if it rang since the last wait), at the latest after `at_most`."""
+        """Return at the next ring (or at once if it rang since the last wait), at the latest after `at_most` of the
+        clock's time."""
         if not self._event.is_set():
+            ringing, sleeping = start("bell", self._event.wait()), start("bell", self._clock.sleep(at_most))
             try:
-                async with asyncio.timeout(at_most.total_seconds()):
-                    await self._event.wait()
-            except TimeoutError:
-                pass
+                await asyncio.wait({ringing, sleeping}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await cancel(ringing)
+                await cancel(sleeping)
         self._event.clear()

@@ -95,7 +95,7 @@ class Outbox:
         self._boot = boot
         self._guard = guard
         self._backoff = backoff
-        self._bell = Bell()
+        self._bell = Bell(clock)
         self._idle = asyncio.Event()
         self._idle.set()
         self._sending = 0
@@ -156,9 +156,14 @@ class Outbox:
         there may be more at once. A thread whose row trips over a bug does not hold up the others."""
         now = self._clock.now()
         threads = await self._database.read(lambda c: store.due_threads(c, now, BATCH))
-        stuck = 0
-        for thread in threads:
-            stuck += isinstance(await attempt(self._claim(thread), f"claim in {thread}"), Bug)
+        # Together, so that they share a commit.
+        claims = await asyncio.gather(
+            *(attempt(self._claim(thread), f"claim in {thread}") for thread in threads), return_exceptions=True
+        )
+        for claim in claims:
+            if isinstance(claim, BaseException):
+                raise claim
+        stuck = sum(isinstance(claim, Bug) for claim in claims)
         if len(threads) - stuck == BATCH:
             return None
         due = await self._database.read(lambda c: store.next_due(c, now))

@@ -60,7 +60,7 @@ class Worker:
         self._at_once = at_once
         self._max_attempts = max_attempts
         self._running = 0
-        self._bell = Bell()
+        self._bell = Bell(clock)
 
     def ring(self) -> None:
         """A task was queued and its transaction is committed."""
