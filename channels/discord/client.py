@@ -27,6 +27,9 @@ from bot.kernel.clock import Clock
 from bot.kernel.supervise import Supervisor
 from channels.discord.errors import REQUEST_ERRORS, RequestError
 
+log = logging.getLogger(__name__)
+
+_KEPT = ("READY", "RESUMED", "GUILD_", "CHANNEL_", "THREAD_")
 MAX_WAIT = 30.0
 """Seconds that the library may wait out a rate limit by itself (the smallest it allows); longer ones are raised."""
 SILENCE = 60.0
@@ -99,6 +102,13 @@ class Client(discord.Client):
             allowed_mentions=discord.AllowedMentions.none(),
             enable_debug_events=True,
         )
+        # The library keeps guilds, channels, threads and members for us; messages are ours alone. What it cannot read
+        # must not cost the connection.
+        self._connection.parsers = {
+            event: _guarded(event, parse)
+            for event, parse in self._connection.parsers.items()
+            if event.startswith(_KEPT)
+        }
         self._clock = clock
         self._on_frame = on_frame
         self._on_lost = on_lost
@@ -115,6 +125,17 @@ class Client(discord.Client):
         """A session that was declared invalid is begun anew after one to five seconds (Discord, Gateway, Resuming)."""
         if not initial:
             await self._clock.sleep(timedelta(seconds=random.uniform(1, 5)))  # noqa: S311 - jitter, not a secret
+
+
+def _guarded(event: str, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def guarded(data: Any) -> Any:
+        try:
+            return parse(data)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            log.exception("discord: the library cannot read a %s", event)
+            return None
+
+    return guarded
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,11 @@ class Places:
                 return clean_name(role.name)
         return None
 
+    def takes_part(self, channel: int) -> bool | None:
+        """Whether we opened or joined a thread, as of now; None if it is none that the library knows."""
+        found = self._channel(channel)
+        return _joined(found, self._own_id()) if isinstance(found, discord.Thread) else None
+
     def sees(self, channel: int, user: int) -> bool:
         """Whether a member of the guild may read a channel; yes where that is not known."""
         found = self._channel(channel)
@@ -106,7 +111,7 @@ class Places:
 
     def _known(self, found: Parent | discord.Thread) -> Where:
         if isinstance(found, discord.Thread):
-            ours = found.owner_id == self._own_id() or found.me is not None or found.id in self.joined
+            ours = _joined(found, self._own_id()) or found.id in self.joined
             return self._thread(found.id, found.name, found.guild, found.parent_id, found.is_private(), ours)
         kind, members = self._room(found)
         return Where(
@@ -162,6 +167,10 @@ class Places:
                 members = sum(1 for member in guild.members if channel.permissions_for(member).view_channel)
             found = self._rooms[channel.id] = (PlaceKind.CHANNEL if everybody else PlaceKind.GROUP, members)
         return found
+
+
+def _joined(thread: discord.Thread, me: int | None) -> bool:
+    return thread.owner_id == me or thread.me is not None
 
 
 def _own_role(guild: discord.Guild) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -64,6 +64,8 @@ _HEARD = _OF_CHANNEL | {
 class _Heard:
     event: str
     data: Any
+    joined: bool | None = None
+    """Of a message in a thread: whether we took part when it was written, if the library knew the thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,11 @@ class Receiver:
     def hear(self, event: str, data: Any) -> None:
         if event.startswith(("GUILD_", "CHANNEL_")):
             self._places.changed()
+        if event in _OF_CHANNEL and not str(data.get("channel_id")).isdigit():
+            return
         if event in _HEARD:
-            self._queue.put_nowait(_Heard(event, data))
+            joined = self._places.takes_part(int(data["channel_id"])) if event in _OF_CHANNEL else None
+            self._queue.put_nowait(_Heard(event, data, joined))
 
     async def run(self, inbox: Inbox) -> None:
         try:
@@ -122,7 +127,7 @@ class Receiver:
         failures = 0
         while True:
             try:
-                await self._handle(heard.event, heard.data, inbox)
+                await self._handle(heard, inbox)
             except TransientError as error:
                 failures += 1
                 if heard.event == "INTERACTION_CREATE":
@@ -139,10 +144,11 @@ class Receiver:
                 self._state.stored(None)
                 return
 
-    async def _handle(self, event: str, data: Any, inbox: Inbox) -> None:
+    async def _handle(self, heard: _Heard, inbox: Inbox) -> None:
+        event, data = heard.event, heard.data
         match event:
             case "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
-                await self._message(event, data, inbox)
+                await self._message(heard, inbox)
             case "INTERACTION_CREATE":
                 await self._interaction(data, inbox)
             case "READY":
@@ -166,10 +172,13 @@ class Receiver:
 
     # --- messages ---
 
-    async def _message(self, event: str, data: Payload, inbox: Inbox) -> None:
+    async def _message(self, heard: _Heard, inbox: Inbox) -> None:
+        event, data = heard.event, heard.data
         where = await self._where(data)
         if where is None:
             return
+        if heard.joined is not None:
+            where = replace(where, ours=heard.joined or where.channel in self._places.joined)
         events = self._mapped(event, data, where)
         if not events:
             return

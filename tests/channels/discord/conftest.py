@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -11,8 +12,9 @@ from bot.gateway.channel import Channel
 from bot.gateway.events import CommandInvoked, InboundEvent, MembershipChanged, MessageReceived, ReplyPath
 from bot.gateway.operations import OutboundOp, Receipt, Reply, Send
 from bot.kernel.ids import OutboxId, new_id
-from bot.kernel.supervise import Supervisor
+from bot.kernel.supervise import Supervisor, cancel, start
 from channels.discord import build
+from channels.discord.link import LOOK
 from config.schema import Discord
 from tests.channels.inbox import MemoryInbox
 from tests.channels.support import START, Bench
@@ -20,7 +22,7 @@ from tests.fakes.discord import FakeDiscord
 from tests.fakes.discord_world import FORUM as FORUM_TYPE
 
 BOT, ANN, BEN, EVE = 9001, 11, 12, 13
-GUILD, GENERAL, FORUM, SECRET = 100, 200, 210, 220
+GUILD, GENERAL, FORUM, SECRET, LOBBY = 100, 200, 210, 220, 290
 ME = f"<@{BOT}>"
 
 
@@ -38,6 +40,7 @@ class Rig:
         self.inbox = MemoryInbox()
         self.channel: Channel = self.built()
         self._running = Supervisor()
+        self._marks = 0
 
     def built(self, **settings: object) -> Channel:
         given = {"enabled": True, "token": self.server.token, "base_url": self.server.base_url, **settings}
@@ -63,11 +66,25 @@ class Rig:
         await self.settled()
 
     async def settled(self) -> None:
-        """Return once everything that was dispatched so far was taken in: a message sent now comes after it."""
-        mark = f"mark {len(self.inbox.batches)} {len(self.inbox.events)}"
-        self.world.dm(EVE, mark)
-        await self.inbox.until(lambda: any(text == mark for text in texts(self.inbox.events)))
-        self.inbox.events = [event for event in self.inbox.events if mark not in texts([event])]
+        """Return once everything that was dispatched so far was taken in. A channel that is read back may wait."""
+        self._marks += 1
+        self.world.message(LOBBY, EVE, sticker=f"mark {self._marks}")  # shown whatever the intents are
+        mark = f"[sticker mark {self._marks}]"
+        await self.inbox.until(lambda: any(texts(list(batch)) == [mark] for batch in self.inbox.batches))
+
+    @asynccontextmanager
+    async def hurrying(self) -> AsyncIterator[None]:
+        """Whoever waits for a while has waited long enough; the watch over the link keeps its own pace."""
+
+        async def hurry() -> None:
+            while True:
+                duration = await self.clock.sleeper(timeout=3600)
+                if duration != LOOK:
+                    self.clock.advance(duration)
+
+        task = start("hurry", hurry())
+        yield
+        await cancel(task)
 
     async def stop(self) -> None:
         await self._running.stop()
@@ -127,6 +144,7 @@ async def server() -> AsyncIterator[FakeDiscord]:
         world.add_guild(GUILD, "Acme", [ANN, BEN])
         world.add_channel(GENERAL, GUILD, "general")
         world.add_channel(FORUM, GUILD, "ideas", type=FORUM_TYPE)
+        world.add_channel(LOBBY, GUILD, "lobby")
         world.add_channel(SECRET, GUILD, "board", private_to=[ANN])
         yield running
 
