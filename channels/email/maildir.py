@@ -80,12 +80,12 @@ class Maildir:
     def _copy(self, name: str) -> None:
         """The same file under a second name, seen and in `.Sent`: it costs no space and never comes before the mail, so
         that `find` may take it for the mail. Best effort."""
+        copy = self.sent / "cur" / f"{name}:2,S"
         try:
             for folder in (self.sent, *(self.sent / part for part in ("tmp", "new", "cur"))):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            (self.sent / "cur" / f"{name}:2,S").hardlink_to(self.root / "new" / name)
-        except FileExistsError:
-            pass
+            if not copy.exists():
+                copy.hardlink_to(self.root / "new" / name)
         except FileNotFoundError:
             pass  # a reader has moved the mail already
         except OSError as error:

@@ -3,70 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.gateway.events import CommandInvoked, DeliveryReported, InboundEvent, MessageReceived, Proof
-from bot.kernel.supervise import cancel
-from channels.email import build, imap_in
+from bot.gateway.events import CommandInvoked, InboundEvent
+from channels.email import imap_in
 from channels.email.imap_in import return_path
 from channels.email.imap_place import EVER, MAX_LATER, Place, search_since
-from config.schema import Email
-from tests.channels.email.harness import Running, running
-from tests.channels.email.support import Domain, Records, Roster, mail
-from tests.channels.email.test_dsn import bounce
-from tests.channels.support import START, Bench
+from tests.channels.email.mailbox import (
+    ANN,
+    CORP,
+    ME,
+    PASS,
+    RESULTS,
+    at,
+    idle,
+    message,
+    reading,
+    reading_slowly,
+    signed,
+    texts,
+)
+from tests.channels.email.support import Roster, mail
+from tests.channels.support import START
 from tests.fakes.faults import Answer, CutAfter, CutBefore, Delay
 from tests.fakes.imap import FakeImap
-
-ANN = "ann@corp.example"
-ME = "executive@bot.example"
-CORP = Domain()
-DNS = Records(CORP.records)
-
-
-def signed(text: str, **headers: str) -> bytes:
-    return CORP.sign(mail(text, message_id=f"<{text}@corp.example>", **headers))
-
-
-def at(**offset: float) -> datetime:
-    return START + timedelta(**offset)
-
-
-@asynccontextmanager
-async def reading(
-    tmp_path: Path,
-    fake: FakeImap,
-    inbox: Roster,
-    *,
-    resolver: Records = DNS,
-    imap: dict[str, Any] | None = None,
-    **more: Any,
-) -> AsyncIterator[Running]:
-    """`imap`: settings beside the server's."""
-    box = {"host": fake.host, "port": fake.port, "security": "none", "password": "pass word"} | (imap or {})
-    settings = {"address": ME, "per_user_from": ["corp.example"], "smtp": {"enabled": False}} | more
-    async with running(tmp_path, inbox, local_mode=False, resolver=resolver, imap=box, **settings) as channel:
-        yield channel
-
-
-def texts(inbox: Roster) -> list[str]:
-    return [e.body.text for e in inbox.events if isinstance(e, MessageReceived)]
-
-
-def message(event: InboundEvent) -> MessageReceived:
-    assert isinstance(event, MessageReceived)
-    return event
-
-
-async def idle(fake: FakeImap, times: int = 1) -> None:
-    """Everything that is there was looked at."""
-    await fake.requests.wait(times, "IDLE")
 
 
 async def test_old_mail_is_left_alone_and_new_mail_is_taken_and_moved(tmp_path: Path) -> None:
@@ -235,21 +199,6 @@ async def test_new_uidvalidity_interrupted_begins_again(tmp_path: Path) -> None:
         assert fake.world.uids() == []
 
 
-@asynccontextmanager
-async def reading_slowly(tmp_path: Path, fake: FakeImap, inbox: Roster, **more: Any) -> AsyncIterator[Running]:
-    """As `reading`, for a mailbox that does not open at once."""
-    box = {"host": fake.host, "port": fake.port, "security": "none", "password": "pass word"} | more
-    settings = {"address": ME, "per_user_from": ["corp.example"], "smtp": {"enabled": False}, "imap": box}
-    bench = Bench(tmp_path)
-    channel = build(Email.model_validate(settings), bench.context, local_mode=False)
-    channel.reader.resolver = lambda: DNS
-    task = bench.supervisor.service("email", channel.run(inbox))
-    try:
-        yield Running(channel, bench)
-    finally:
-        await cancel(task)
-
-
 async def test_wrong_password_is_said_and_tried_again(tmp_path: Path) -> None:
     inbox = Roster([ANN])
     async with FakeImap(users={ME: "new"}) as fake, reading_slowly(tmp_path, fake, inbox) as channel:
@@ -371,121 +320,6 @@ async def test_one_that_cannot_be_read_does_not_stop_the_others(
         await channel.bench.clock.skip()
         await inbox.wait(2)
     assert texts(inbox) == ["good", "poison"]
-
-
-@pytest.mark.case(83)
-async def test_case_83_silent_dns_puts_off_one_message_and_not_the_next(tmp_path: Path) -> None:
-    other = Domain("other.example")
-    broken = Records(CORP.records | other.records, ["s1._domainkey.other.example"])
-    inbox = Roster([ANN, "bob@other.example"])
-    async with FakeImap() as fake:
-        domains: dict[str, Any] = {"per_user_from": ["corp.example", "other.example"]}
-        async with reading(tmp_path, fake, inbox, resolver=broken, **domains) as channel:
-            await idle(fake)
-            await channel.bench.clock.sleeper()
-            late = other.sign(mail("late", **{"from": "bob@other.example"}))
-            fake.world.deliver(late, at=START)
-            fake.world.deliver(signed("next"), at=START)
-            await idle(fake, 2)
-            assert texts(inbox) == ["next"]
-            assert fake.world.uids() == [1]
-            channel.channel.reader.resolver = lambda: Records(CORP.records | other.records)
-            await channel.bench.clock.skip()
-            await inbox.wait(2)
-            await idle(fake, 3)
-        assert texts(inbox) == ["next", "late"]
-        assert fake.world.uids() == []
-
-
-@pytest.mark.case(83)
-async def test_case_83_dns_that_is_silent_for_a_day_proves_nobody(tmp_path: Path) -> None:
-    inbox = Roster([ANN])
-    silent = Records({}, ["*"])
-    async with FakeImap() as fake, reading(tmp_path, fake, inbox, resolver=silent) as channel:
-        await idle(fake)
-        await channel.bench.clock.sleeper()
-        fake.world.deliver(signed("x"), at=START)
-        await idle(fake, 2)
-        assert inbox.turned_away == []
-        await channel.bench.clock.sleeper()
-        channel.bench.clock.advance(timedelta(days=1))
-        await inbox.until(lambda: bool(inbox.turned_away))
-        (event,) = inbox.turned_away
-        assert "no answer" in message(event).sender.note
-
-
-async def test_strangers_are_audited_and_moved_and_fill_no_disk(tmp_path: Path) -> None:
-    inbox = Roster([ANN])
-    async with FakeImap() as fake:
-        async with reading(tmp_path, fake, inbox) as channel:
-            await idle(fake)
-            fake.world.deliver(mail("Buy", **{"from": "eve@evil.example"}), at=START)
-            await idle(fake, 2)
-            assert channel.bench.files.blobs == {}
-        assert inbox.events == []
-        (event,) = inbox.turned_away
-        assert "per_user_from" in message(event).sender.note
-        assert fake.world.uids() == []
-
-
-@pytest.mark.case(82)
-async def test_case_82_bounce_in_the_mailbox_becomes_a_report(tmp_path: Path) -> None:
-    inbox = Roster([ANN])
-    async with FakeImap() as fake, reading(tmp_path, fake, inbox):
-        await idle(fake)
-        fake.world.deliver(b"Return-Path: <>\r\n" + bounce("failed"), at=START)
-        await inbox.wait(1)
-    assert isinstance(inbox.events[0], DeliveryReported)
-
-
-@pytest.mark.case(78)
-async def test_case_78_null_return_path_is_a_machine_and_none_is_not(tmp_path: Path) -> None:
-    inbox = Roster([ANN])
-    async with FakeImap() as fake, reading(tmp_path, fake, inbox):
-        await idle(fake)
-        fake.world.deliver(b"Return-Path: <>\r\n" + signed("away"), at=START)
-        fake.world.deliver(signed("there"), at=START)
-        await inbox.wait(2)
-    assert [message(e).automatic for e in inbox.events] == ["bounce", None]
-
-
-RESULTS: dict[str, Any] = {"proof": "header", "authserv_id": "mx.bot.example"}
-PASS = b"Authentication-Results: mx.bot.example; dmarc=pass header.from=corp.example"
-
-
-@pytest.mark.case(84)
-@pytest.mark.parametrize(
-    ("head", "proof"),
-    [
-        (PASS + b"; spf=pass smtp.mailfrom=ann@corp.example\r\n", Proof.DOMAIN),
-        (PASS + b"; spf=pass smtp.mailfrom=eve@corp.example\r\nReturn-Path: <ann@corp.example>\r\n", Proof.NONE),
-        (PASS + b"; spf=pass smtp.mailfrom=corp.example\r\nReturn-Path: <ann@corp.example>\r\n", Proof.NONE),
-        (PASS.replace(b"pass", b"fail") + b"\r\nReceived: by x\r\n" + PASS + b"\r\n", Proof.NONE),
-        (PASS.replace(b"mx.bot", b"mx.evil") + b"\r\n", Proof.NONE),
-        (b"", Proof.NONE),
-    ],
-)
-async def test_case_84_word_of_the_mailboxs_own_server(tmp_path: Path, head: bytes, proof: Proof) -> None:
-    inbox = Roster([ANN])
-    async with FakeImap() as fake, reading(tmp_path, fake, inbox, **RESULTS):
-        await idle(fake)
-        fake.world.deliver(head + mail("Hello."), at=START)
-        await idle(fake, 2)
-    (event,) = (*inbox.events, *inbox.turned_away)
-    assert message(event).sender.proof is proof
-
-
-async def test_replayed_mail_is_measured_by_its_arrival(tmp_path: Path) -> None:
-    """After a long downtime mail is as provable as on the day it came; an old Date on a fresh arrival is not."""
-    inbox = Roster([ANN])
-    async with FakeImap() as fake, reading(tmp_path, fake, inbox) as channel:
-        await idle(fake)
-        channel.bench.clock.advance(timedelta(days=20))
-        fake.world.deliver(signed("waited"), at=START)
-        fake.world.deliver(signed("replayed"), at=at(days=19))
-        await inbox.until(lambda: len(inbox.events) + len(inbox.turned_away) == 2)
-    assert texts(inbox) == ["waited"]
-    assert message(inbox.events[0]).sent_at == START
 
 
 async def test_both_ways_in_take_one_mail_once(tmp_path: Path) -> None:
