@@ -14,7 +14,7 @@ from typing import Any
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.gateway.channel import Cursor, Inbox
+from bot.gateway.channel import Accepted, Cursor, Inbox
 from bot.gateway.events import Addressed, InboundEvent, MessageReceived
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
@@ -25,7 +25,7 @@ from channels.slack.directory import Me
 from channels.slack.errors import Failure, translate
 from channels.slack.keys import instant, stamp
 from channels.slack.lanes import Lanes
-from channels.slack.mark import Mark
+from channels.slack.mark import SKEW, Mark
 from channels.slack.receive import Receiver
 from channels.slack.state import State
 from channels.slack.threads import Threads
@@ -37,8 +37,6 @@ Message = Mapping[str, Any]
 PAGE = 200
 MAX_PAGES = 25
 """Pages of one conversation: 5,000 messages."""
-SKEW = timedelta(minutes=1)
-"""The platform's clock and ours may differ by so much."""
 PAUSE = Backoff(first=timedelta(seconds=2), cap=timedelta(minutes=2))
 IDLE = timedelta(hours=1)
 _KINDS = {
@@ -129,13 +127,16 @@ class CatchUp:
         async with self._lanes.of(channel):
             for ts in sorted(found, key=float):
                 message = found[ts]
-                if float(ts) > since.timestamp():
-                    waiting += await self._receiver.read(message, None)
-                else:
+                edited = bool(message.get("edited"))
+                if float(ts) <= since.timestamp():
                     waiting += await self._receiver.read_edit(message, channel)
-                if waiting and not _overheard(waiting[-1]):
-                    await self._receiver.commit(waiting)  # what follows may depend on the thread being ours
-                    waiting = []
+                    continue
+                waiting += await self._receiver.read(message, None)
+                if waiting and (edited or not _overheard(waiting[-1])):
+                    # What follows may depend on the thread being ours.
+                    answers = await self._receiver.commit(waiting)
+                    changed = edited and bool(answers) and answers[-1] is Accepted.DUPLICATE
+                    waiting = list(await self._receiver.read_edit(message, channel)) if changed else []
             await self._receiver.commit(waiting, Cursor(name, stamp(max(since, began))))
         return len(found)
 

@@ -13,6 +13,8 @@ from channels.slack.keys import instant, stamp
 
 BEHIND = timedelta(minutes=10)
 """Slack's last retry comes after about five minutes (Events API, retries)."""
+SKEW = timedelta(minutes=1)
+"""The platform's clock and ours may differ by so much."""
 STEP = timedelta(minutes=1)
 """How often the mark is written again."""
 NAME = "received"
@@ -28,7 +30,7 @@ class Mark:
     def start(self, stored: str | None, now: datetime) -> None:
         """Begin where the last process left off; the first start of all begins now and has missed nothing."""
         if stored is None:
-            self._complete_until = now
+            self._complete_until = now - SKEW
             return
         self._gap = self._written = instant(stored)
         self._gaps += 1

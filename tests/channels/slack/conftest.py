@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from bot.gateway.channel import Accepted, Channel, Cursor
 from bot.gateway.events import InboundEvent
 from bot.kernel.supervise import Supervisor
 from channels.slack import build
+from channels.slack.catchup import IDLE
 from config.schema import Slack
 from tests.channels.inbox import MemoryInbox
 from tests.channels.support import Bench
@@ -71,10 +73,22 @@ class Rig:
         await self.server.sockets.connected(1, opened=opened + 1)
         await self.bench.ready()
 
+    async def sleeper(self) -> timedelta:
+        """The next one that sleeps, but for who only waits to be rung for."""
+        while (duration := await self.clock.sleeper()) == IDLE:
+            pass
+        return duration
+
+    async def skip(self) -> timedelta:
+        """Let the next sleeper have its time at once."""
+        duration = await self.sleeper()
+        self.clock.advance(duration)
+        return duration
+
     async def skip_until(self, holds: Callable[[], bool]) -> None:
         """Give every sleeper its time at once until something holds."""
         while not holds():
-            await self.clock.skip()
+            await self.skip()
 
     async def stop(self) -> None:
         await self._running.stop()

@@ -246,7 +246,7 @@ async def test_case_75_without_a_verified_identity_nothing_is_received(rig: Rig)
     rig.server.faults.plan("auth.test", Answer(200, "fatal_error"))
     rig.run()
     for _ in range(2):
-        await rig.clock.sleeper()
+        await rig.sleeper()
         assert rig.server.requests.count("apps.connections.open") == 0
         assert rig.channel.health().receiving is False
         rig.clock.advance(SLOW)
@@ -263,9 +263,9 @@ async def test_case_61_only_the_bots_own_token_takes_the_app_away(rig: Rig) -> N
     await rig.inbox.wait(1)
     assert rig.channel.health().receiving is True
     rig.server.revoke()
-    assert await rig.clock.sleeper(), "the watch of the first socket"
+    assert await rig.sleeper(), "the watch of the first socket"
     await rig.server.sockets.connected(0)
-    assert await rig.clock.sleeper() == SLOW
+    assert await rig.sleeper() == SLOW
     health = rig.channel.health()
     assert health.receiving is False
     assert "token_revoked" in (health.reason or "")
@@ -280,7 +280,7 @@ async def test_case_61_only_the_bots_own_token_takes_the_app_away(rig: Rig) -> N
 async def test_case_61_an_inactive_account_and_an_uninstalled_app_are_told(rig: Rig) -> None:
     rig.server.methods.dead = "account_inactive"
     rig.run()
-    assert await rig.clock.sleeper() == SLOW
+    assert await rig.sleeper() == SLOW
     assert "account_inactive" in (rig.channel.health().reason or "")
     rig.server.methods.dead = None
     rig.clock.advance(SLOW)
@@ -294,7 +294,7 @@ async def test_case_61_an_inactive_account_and_an_uninstalled_app_are_told(rig: 
 async def test_the_app_token_is_judged_by_itself(rig: Rig) -> None:
     rig.server.app_token_error = "missing_scope"
     rig.run()
-    assert await rig.clock.sleeper() == SLOW
+    assert await rig.sleeper() == SLOW
     assert "connections:write" in (rig.channel.health().reason or "")
     rig.server.app_token_error = None
     rig.clock.advance(SLOW)
@@ -420,7 +420,7 @@ async def test_the_log_holds_no_token_and_no_words(rig: Rig, caplog: pytest.LogC
         rig.server.faults.plan("link", Answer(500))
         rig.run()
         for _ in range(3):
-            await rig.clock.skip()
+            await rig.skip()
         await rig.server.sockets.connected(1)
         rig.server.world.direct_message(ANN, "a secret plan")
         await rig.inbox.wait(1)
