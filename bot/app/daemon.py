@@ -36,7 +36,7 @@ from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor
 from bot.llm import service as llm
 from bot.llm.model import Model
-from bot.orchestrator import prompt
+from bot.orchestrator import basics, prompt
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
@@ -44,6 +44,7 @@ from bot.orchestrator.lanes import Lanes
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.service import Orchestrator
 from bot.orchestrator.steps import Steps
+from bot.orchestrator.tools import Registry
 from bot.orchestrator.values import Parts
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
@@ -124,8 +125,9 @@ class Daemon:
             settings.llm.history_tokens,
             settings.llm.timeout,
         )
+        registry = Registry(basics.tools(store.database))
         parts = Parts(
-            store.database, store.recorder, store.clock, outbox, files, model, frame, channels, boot,
+            store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
             settings.company.time_zone,
         )  # fmt: skip
         placeholders = Placeholders(parts)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.llm.model import Finished, StopReason, Text
+from bot.orchestrator.tools import Source
 
 SILENCE = "[silence]"
 """What the model writes, alone, when nothing should be said."""
@@ -26,6 +28,17 @@ class Silent:
 
 
 Decision = Answer | Silent
+
+MOST_SOURCES = 6
+
+
+def said_with_sources(text: str, sources: Sequence[Source]) -> str:
+    """The answer and, in one line, where what it rests on comes from."""
+    if not sources:
+        return text
+    shown = "; ".join(source.label for source in sources[:MOST_SOURCES])
+    more = f"; and {len(sources) - MOST_SOURCES} more" if len(sources) > MOST_SOURCES else ""
+    return f"{text}\n\n*Sources: {shown}{more}*"
 
 
 def decide(finished: Finished) -> Decision:

@@ -40,13 +40,12 @@ class Drafter:
         self._new = False
         self._task: asyncio.Task[None] | None = None
 
-    def add(self, text: str) -> None:
-        self._parts.append(text)
-        self._new = True
-
-    def restart(self) -> None:
-        """What was shown is void; the next text replaces it."""
-        self._parts.clear()
+    def show(self, text: str | None) -> None:
+        """Another piece of text; None: what was shown is void, the next piece replaces it."""
+        if text is None:
+            self._parts.clear()
+        else:
+            self._parts.append(text)
         self._new = True
 
     async def __aenter__(self) -> Self:

@@ -15,11 +15,12 @@ from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
 from bot.kernel.ids import InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
 from bot.kernel.supervise import to_the_end
-from bot.llm.model import Finished, Usage
+from bot.llm.model import Usage
 from bot.orchestrator import commands, journal
-from bot.orchestrator.decide import Answer, Decision, Silent
+from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
+from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
-from bot.orchestrator.values import Begun, Free, Later, Next, Overtaken, Parts, Prompted, reply_path
+from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken, Parts, Prompted, reply_path
 from bot.outbox import growth
 from bot.outbox.service import Queued
 from bot.outbox.store import Origin
@@ -49,13 +50,13 @@ class Ends:
         self,
         turn: Turn,
         rows: Sequence[inbox.Row],
-        prompted: Prompted,
-        finished: Finished,
+        completed: Completed,
         decision: Decision,
     ) -> Next | Overtaken:
         """Transcript, reply, audit and the end of the rows in one transaction; then the reply leaves."""
         channel = rows[-1].channel
-        text = decision.text if isinstance(decision, Answer) else "…"
+        prompted, answered = completed.prompted, completed.answered
+        text = said_with_sources(decision.text, answered.sources) if isinstance(decision, Answer) else "…"
         greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
         if greeting is not None:
             text = f"{text}\n\n{FIRST_CONTACT}"
@@ -64,7 +65,7 @@ class Ends:
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
             outcome: Literal["answered", "silent"] = "silent" if isinstance(decision, Silent) else "answered"
-            if not turns.finish(tx, turn, self._p.boot, outcome, finished.model, now):
+            if not turns.finish(tx, turn, self._p.boot, outcome, answered.finished.model, now):
                 return Overtaken(), ()
             state = InState.SILENT if isinstance(decision, Silent) else InState.ANSWERED
             ended = inbox.end_turn(tx, turn.id, state, now)
@@ -76,7 +77,7 @@ class Ends:
             if ops:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
-            self._audit_end(tx, turn, outcome, finished, [i for q in queued for i in q.ids], now)
+            self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)
 
@@ -247,12 +248,15 @@ class Ends:
         tx: Tx,
         turn: Turn,
         outcome: Literal["answered", "silent"],
-        finished: Finished,
+        answered: Answered,
         parts: Sequence[OutboxId],
         now: datetime,
     ) -> None:
+        finished = answered.finished
         usage: Usage = finished.usage
         actor = Actor("model", finished.model)
+        for record in answered.records:
+            self._record(tx, turn, record, actor)
         ended = TurnFinished(
             outcome,
             finished.model,

@@ -22,12 +22,12 @@ from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bug, Supervisor, attempt, cancel, start
-from bot.llm.model import ContextTooLongError, CredentialsError, Finished
+from bot.llm.model import ContextTooLongError, CredentialsError
 from bot.orchestrator.decide import Decision, Silent
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.gate import unaddressed
 from bot.orchestrator.steps import Steps
-from bot.orchestrator.values import Begun, Free, Later, Next, Overtaken, Prompted
+from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken
 from bot.sessions.turns import Turn
 
 log = logging.getLogger(__name__)
@@ -222,11 +222,10 @@ class Lanes:
         if not lane.stopped:
             thought = await self._unless_stopped(lane, self._think(turn, rows), f"think:{turn.id}")
             if thought is not None:
-                prompted, finished, decision = thought
-                return await self._ends.commit(turn, rows, prompted, finished, decision)
+                return await self._ends.commit(turn, rows, *thought)
         return await self._ends.stopped(turn, rows)
 
-    async def _think(self, turn: Turn, rows: Sequence[inbox.Row]) -> tuple[Prompted, Finished, Decision]:
+    async def _think(self, turn: Turn, rows: Sequence[inbox.Row]) -> tuple[Completed, Decision]:
         """Recall, prompt, complete: within a place. The person's own places come first, so that one person cannot
         take them all."""
         async with AsyncExitStack() as stack:
@@ -235,11 +234,11 @@ class Lanes:
                 await stack.enter_async_context(own)
             await stack.enter_async_context(self._slots)
             recalled = await self._steps.recall(turn, rows)
-            prompted = await self._steps.prompt(rows, recalled)
-            if unaddressed(rows) and (no := await self._steps.is_spoken_to(recalled, prompted)) is not None:
-                return prompted, no, Silent()
-            finished, prompted = await self._steps.complete(turn, rows, recalled, prompted)
-            return prompted, finished, self._steps.decide(finished)
+            prompted = await self._steps.prompt(turn, rows, recalled)
+            if unaddressed(rows) and (no := await self._steps.not_spoken_to(recalled, prompted)) is not None:
+                return no, Silent()
+            completed = await self._steps.complete(turn, rows, recalled, prompted)
+            return completed, self._steps.decide(completed.answered.finished)
 
     async def _unless_stopped(self, lane: Lane, work: Coroutine[Any, Any, T], name: str) -> T | None:
         """Await `work`; None if a person stopped it."""

@@ -17,13 +17,15 @@ from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import MessageId, TurnId
 from bot.kernel.scope import SessionScope
 from bot.llm.converse import converse
-from bot.llm.model import ContextTooLongError, Finished, Image, Restarted, StopReason, TextDelta, Usage
-from bot.orchestrator import gate, material
+from bot.llm.model import ContextTooLongError, Finished, Image, StopReason, Usage
+from bot.orchestrator import gate, loop, material
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.decide import Decision, decide
 from bot.orchestrator.drafts import Drafter
+from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
-from bot.orchestrator.values import Parts, Prompted, Recalled, reply_path
+from bot.orchestrator.tools import Asker
+from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.people import store as people
 from bot.sessions import places, threads, transcript
 from bot.sessions.transcript import Said
@@ -56,7 +58,7 @@ class Steps:
 
         return await self._p.database.read(query)
 
-    async def prompt(self, rows: Sequence[inbox.Row], recalled: Recalled) -> Prompted:
+    async def prompt(self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled) -> Prompted:
         """Raises `TransientError` when a file of a message can be had only later."""
         said: list[Said] = []
         pictures: dict[MessageId, Sequence[Image]] = {}
@@ -64,29 +66,35 @@ class Steps:
             each, shown = await self._said(row, recalled)
             said.append(each)
             pictures[each.id] = shown
-        built = prompts.build(self._p.frame, self._context(rows, recalled), recalled.history, said, pictures)
-        return Prompted(built, tuple(said))
+        context = self._context(rows, recalled)
+        built = prompts.build(self._p.frame, context, recalled.history, said, pictures)
+        asker = Asker(
+            turn.id,
+            SessionScope(turn.session),
+            recalled.session.audience,
+            recalled.people.get(rows[-1].person) if rows[-1].person else None,
+            context.now,
+            context.time_zone,
+        )
+        return Prompted(built, tuple(said), asker)
 
     async def complete(
         self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, prompted: Prompted
-    ) -> tuple[Finished, Prompted]:
-        """Ask the model; a request that is too long is asked again with less history.
-
-        Returns the answer and the prompt that it answers. Raises like `Model.stream`.
-        """
+    ) -> Completed:
+        """Ask the model; a request that is too long is asked again with less history. Raises like `Model.stream`."""
         for tries in range(SHORTER_TRIES):
             try:
-                return await self._ask(turn, rows, prompted), prompted
+                return Completed(prompted, await self._ask(turn, rows, prompted))
             except ContextTooLongError:
                 if not recalled.history or tries == SHORTER_TRIES - 1:
                     raise
                 history, start = prompts.halved(recalled.history)
                 recalled = replace(recalled, history=history)
-                prompted = await self.prompt(rows, recalled)
+                prompted = await self.prompt(turn, rows, recalled)
                 prompted = replace(prompted, built=replace(prompted.built, history_start=start))
         raise AssertionError("the loop returns or raises")
 
-    async def is_spoken_to(self, recalled: Recalled, prompted: Prompted) -> Finished | None:
+    async def not_spoken_to(self, recalled: Recalled, prompted: Prompted) -> Completed | None:
         """In a room that is listened to: the light model's no (as it answered); None if the executive shall speak."""
         deadline = min(self._p.frame.deadline, GATE_DEADLINE)
         request = gate.question(self._p.frame.light_model, recalled.history, prompted.current, deadline)
@@ -94,34 +102,22 @@ class Steps:
             async with aclosing(converse(self._p.model, request)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
-                        return None if gate.is_yes(event) else event
+                        return None if gate.is_yes(event) else _no(prompted, event)
         except OpenExecutiveError as error:
             log.warning("gate: %s", error.message)
-        return Finished((), StopReason.END_TURN, Usage(), self._p.frame.light_model, "gate")
+        return _no(prompted, Finished((), StopReason.END_TURN, Usage(), self._p.frame.light_model, "gate"))
 
     @staticmethod
     def decide(finished: Finished) -> Decision:
         return decide(finished)
 
-    async def _ask(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> Finished:
+    async def _ask(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> Answered:
         path, channel = reply_path(rows), self._p.channels[rows[-1].channel]
-        finished: Finished | None = None
         stand_in = partial(self._placeholders.stand_in, turn, channel, path)
-        async with (
-            Drafter(channel, path, turn.id, self._p.clock, stand_in) as drafter,
-            aclosing(converse(self._p.model, prompted.built.request)) as events,
-        ):
-            async for event in events:
-                match event:
-                    case TextDelta(text):
-                        drafter.add(text)
-                    case Restarted():
-                        drafter.restart()
-                    case Finished():
-                        finished = event
-        if finished is None:
-            raise RuntimeError("the model's stream ended without its last event")
-        return finished
+        async with Drafter(channel, path, turn.id, self._p.clock, stand_in) as drafter:
+            return await loop.answer(
+                self._p.model, prompted.built.request, self._p.registry, prompted.asker, drafter.show
+            )
 
     async def _said(self, row: inbox.Row, recalled: Recalled) -> tuple[Said, Sequence[Image]]:
         event = row.event
@@ -158,3 +154,7 @@ class Steps:
             place.title if place and place.title else "a direct conversation",
             recalled.session.channel,
         )
+
+
+def _no(prompted: Prompted, finished: Finished) -> Completed:
+    return Completed(prompted, Answered(finished, (), (), untrusted=False))

@@ -15,6 +15,8 @@ from bot.kernel.clock import Clock
 from bot.kernel.ids import BootId, PersonId
 from bot.llm.model import Model
 from bot.orchestrator import prompt as prompts
+from bot.orchestrator.loop import Answered
+from bot.orchestrator.tools import Asker, Registry
 from bot.outbox.service import Outbox
 from bot.people.model import Person
 from bot.sessions import places
@@ -36,6 +38,15 @@ class Recalled:
 class Prompted:
     built: prompts.Built
     current: tuple[Said, ...]
+    asker: Asker
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What the model said in the end, to which prompt, and what it took to get there."""
+
+    prompted: Prompted
+    answered: Answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,7 @@ class Parts:
     files: Files
     model: Model
     frame: prompts.Frame
+    registry: Registry
     channels: Mapping[str, Channel]
     boot: BootId
     default_zone: str

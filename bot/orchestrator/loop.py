@@ -1,0 +1,93 @@
+"""The loop of an answer: the model speaks, its tool calls are run, it speaks again, until it is done. Bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from bot.audit.events import Payload
+from bot.llm.converse import converse
+from bot.llm.model import (
+    Finished,
+    Message,
+    Model,
+    Request,
+    Restarted,
+    StopReason,
+    Text,
+    TextDelta,
+    ToolUse,
+    Usage,
+)
+from bot.orchestrator.tools import Asker, Registry, Source, called, result
+
+ROUNDS = 8
+"""Times that the model may call tools within one answer."""
+LAST_ROUND = (
+    "No further tool calls are possible in this answer. Answer now with what you have, and say what is missing."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The last word of the model, and what it took to get there. `finished.usage` is that of all calls."""
+
+    finished: Finished
+    sources: tuple[Source, ...]
+    records: tuple[Payload, ...]
+    untrusted: bool
+    """Text of others was read on the way."""
+
+
+async def answer(
+    model: Model,
+    request: Request,
+    registry: Registry,
+    asker: Asker,
+    shown: Callable[[str | None], None],
+) -> Answered:
+    """Ask until the model is done. `shown` hears every piece of text as it comes, and None when what was shown is void.
+
+    Raises like `Model.stream`.
+    """
+    usage = Usage()
+    sources: dict[str, Source] = {}
+    records: list[Payload] = []
+    untrusted = False
+    request = replace(request, tools=registry.specs())
+    for round_number in range(ROUNDS + 1):
+        if round_number == ROUNDS:
+            last = request.messages[-1]
+            said = replace(last, content=(*last.content, Text(LAST_ROUND)))
+            request = replace(request, tools=(), messages=(*request.messages[:-1], said))
+        finished = await _once(model, request, shown)
+        usage += finished.usage
+        calls = [block for block in finished.content if isinstance(block, ToolUse)]
+        if finished.stop is not StopReason.TOOL_USE or not calls or round_number == ROUNDS:
+            return Answered(replace(finished, usage=usage), tuple(sources.values()), tuple(records), untrusted)
+        outcomes = await registry.run(asker, calls)
+        for call, outcome in zip(calls, outcomes, strict=True):
+            records += [called(call), *outcome.records]
+            sources |= {source.id: source for source in outcome.sources}
+            untrusted = untrusted or outcome.untrusted
+        results = Message("user", tuple(result(c, o) for c, o in zip(calls, outcomes, strict=True)))
+        request = replace(request, messages=(*request.messages, Message("assistant", finished.content), results))
+        shown(None)
+    raise AssertionError("the loop returns")
+
+
+async def _once(model: Model, request: Request, shown: Callable[[str | None], None]) -> Finished:
+    finished: Finished | None = None
+    async with aclosing(converse(model, request)) as events:
+        async for event in events:
+            match event:
+                case TextDelta(text):
+                    shown(text)
+                case Restarted():
+                    shown(None)
+                case Finished():
+                    finished = event
+    if finished is None:
+        raise RuntimeError("the model's stream ended without its last event")
+    return finished
