@@ -3,6 +3,7 @@ in the lane and begins it."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from bot.gateway.operations import Reply
 from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
 from bot.kernel.ids import InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
+from bot.kernel.retry import Backoff
 from bot.kernel.supervise import to_the_end
 from bot.llm.model import Usage
 from bot.orchestrator import commands, journal
@@ -28,9 +30,12 @@ from bot.people import store as people
 from bot.sessions import threads, transcript, turns
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
-from bot.storage.database import Tx
+from bot.storage.database import StoreBusyError, Tx
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+STORE_BACKOFF = Backoff(cap=timedelta(seconds=30))
 ORCHESTRATOR = Actor("system", "orchestrator")
 STOPPED = "*(stopped)*"
 FIRST_CONTACT = (
@@ -160,7 +165,7 @@ class Ends:
             if turns.interrupt(tx, turn.id, self._p.boot):
                 self._record(tx, turn, TurnFailed(turn.attempt, error, parked=False))
 
-        await to_the_end(self._p.database.write(unit), "turn-failed")
+        await self._write(unit, "turn-failed")
 
     async def waits(self, turn: Turn, rows: Sequence[inbox.Row], text: str | None) -> None:
         """The turn cannot go on now: it is given back without counting, and the person is told once."""
@@ -186,7 +191,7 @@ class Ends:
             self._record(tx, turn, TurnStarted(tuple(row.id for row in rows), turn.attempt))
             return Begun(turn, tuple(rows))
 
-        return await to_the_end(self._p.database.write(unit), "turn-resume")
+        return await self._write(unit, "turn-resume")
 
     async def claim(self, session: SessionId) -> Next:
         """Begin the next turn of a session whose lane is free, if rows wait that may start one."""
@@ -299,9 +304,20 @@ class Ends:
         return (self._p.outbox.queue(tx, rows[-1].channel, reply, Origin(session_id, None, epoch)),)
 
     async def _write_and_send(self, unit: Callable[[Tx], tuple[T, tuple[Queued, ...]]]) -> T:
-        result, queued = await to_the_end(self._p.database.write(unit), "turn")
+        result, queued = await self._write(unit, "turn")
         self._p.outbox.sending(queued)
         return result
+
+    async def _write(self, unit: Callable[[Tx], T], name: str) -> T:
+        """The end of a turn must be written, however often the store refuses: what it answered is not asked again."""
+        failures = 0
+        while True:
+            try:
+                return await to_the_end(self._p.database.write(unit), name)
+            except StoreBusyError as error:
+                failures += 1
+                log.warning("%s waits for the store: %s", name, error.message)
+                await self._p.clock.sleep(STORE_BACKOFF.delay(failures))
 
     def _record(self, tx: Tx, turn: Turn, payload: Payload, actor: Actor = ORCHESTRATOR) -> None:
         self._p.recorder.record(tx, Record(payload, actor, turn.session, turn.id))

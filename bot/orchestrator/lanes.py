@@ -29,6 +29,7 @@ from bot.orchestrator.gate import unaddressed
 from bot.orchestrator.steps import Steps
 from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken
 from bot.sessions.turns import Turn
+from bot.storage.database import StoreBusyError
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +145,10 @@ class Lanes:
             while True:
                 match following:
                     case Begun(turn, rows):
-                        following = await self._one(lane, turn, rows)
+                        ended = await attempt(self._one(lane, turn, rows), f"end of turn {turn.id}")
+                        if isinstance(ended, Bug):  # its end cannot be written; the next start finds it
+                            return
+                        following = ended
                     case Later(at):
                         await self._clock.sleep(at - self._clock.now())
                         following = await self._ends.claim(session)
@@ -187,7 +191,8 @@ class Lanes:
                     await self._pause(lane, self._backoff.delay(turn.attempt))
                 case TransientError():
                     failures += 1
-                    await self._ends.waits(turn, rows, UNAVAILABLE.format(why=OVERLOADED))
+                    told = None if isinstance(result, StoreBusyError) else UNAVAILABLE.format(why=OVERLOADED)
+                    await self._ends.waits(turn, rows, told)
                     await self._pause(lane, self._backoff.delay(failures, result.retry_after))
                 case CredentialsError():
                     failures += 1
