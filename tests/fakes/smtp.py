@@ -9,8 +9,10 @@ the 250, `Answer(451)` refuses it, `Twice` keeps it twice. Source: RFC 5321, RFC
 from __future__ import annotations
 
 import asyncio
+import base64
 import email
 import email.policy
+import re
 import ssl
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,7 +50,8 @@ class SmtpSink:
     """The server on loopback, as an async context manager.
 
     `tls`: offer STARTTLS with a certificate of `ca` for localhost (`client_context` trusts it). `users` (name to
-    password): ask for AUTH. `greylist`: refuse each (sender, recipient) with 451 the first time.
+    password), `tokens` (name to access token, for XOAUTH2): ask for AUTH. `greylist`: refuse each (sender, recipient)
+    with 451 the first time.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class SmtpSink:
         *,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
+        tokens: Mapping[str, str] | None = None,
         greylist: bool = False,
         size_limit: int = 64 * 1024 * 1024,
         port: int = 0,
@@ -68,6 +72,7 @@ class SmtpSink:
         self.requests = Record("request", log, keep)
         self.mails = Record("mail", log, keep)
         self.users = users
+        self.tokens = None if tokens is None else dict(tokens)
         self.greylist = greylist
         self.size_limit = size_limit
         self.ca = trustme.CA() if tls else None
@@ -122,7 +127,7 @@ class SmtpSink:
                 hostname="sink.test",
                 ident="sink",
                 tls_context=self._tls,
-                auth_required=self.users is not None,
+                auth_required=self.users is not None or self.tokens is not None,
                 auth_require_tls=self._tls is not None,
                 authenticator=self._authenticate,
                 loop=asyncio.get_running_loop(),
@@ -143,6 +148,13 @@ class _Handler:
 
     def __init__(self, sink: SmtpSink) -> None:
         self._sink = sink
+
+    async def auth_XOAUTH2(self, server: SMTP, args: list[str]) -> AuthResult:  # noqa: N802
+        """Google's and Microsoft's SASL mechanism, the token in the first line."""
+        text = base64.b64decode(args[1] if len(args) > 1 else "").decode("utf-8", "replace")
+        match = re.fullmatch("user=([^\1]*)\1auth=Bearer ([^\1]*)\1\1", text)
+        right = match is not None and (self._sink.tokens or {}).get(match[1]) == match[2]
+        return AuthResult(success=right, handled=False, auth_data=None if match is None else match[1])
 
     async def handle_DATA(self, server: SinkSession, session: Session, envelope: Envelope) -> str:  # noqa: N802
         content = envelope.original_content or b""

@@ -67,10 +67,14 @@ PASS = b"Authentication-Results: mx.bot.example; dmarc=pass header.from=corp.exa
 
 
 @asynccontextmanager
-async def reading_slowly(tmp_path: Path, fake: FakeImap, inbox: Roster, **more: Any) -> AsyncIterator[Running]:
-    """As `reading`, for a mailbox that does not open at once."""
+async def reading_slowly(
+    tmp_path: Path, fake: FakeImap, inbox: Roster, *, oauth: dict[str, Any] | None = None, **more: Any
+) -> AsyncIterator[Running]:
+    """As `reading`, for a mailbox that does not open at once. `more`: settings of the mailbox."""
     box = {"host": fake.host, "port": fake.port, "security": "none", "password": "pass word"} | more
     settings = {"address": ME, "per_user_from": ["corp.example"], "smtp": {"enabled": False}, "imap": box}
+    if oauth is not None:
+        settings["oauth"] = oauth
     bench = Bench(tmp_path)
     channel = build(Email.model_validate(settings), bench.context, local_mode=False)
     channel.reader.resolver = lambda: DNS
