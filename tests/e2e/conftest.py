@@ -1,0 +1,40 @@
+"""Folders and far ends for tests of the whole program."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.e2e.numbers import script
+from tests.fakes.anthropic import FakeAnthropic
+from tests.fakes.smtp import SmtpSink
+from tests.fakes.telegram import FakeTelegram
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Where a daemon is started and keeps its things; short, so that its socket's path is."""
+    with TemporaryDirectory(prefix="oe-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[FakeTelegram]:
+    async with FakeTelegram() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def relay() -> AsyncIterator[SmtpSink]:
+    async with SmtpSink() as sink:
+        yield sink
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[FakeAnthropic]:
+    """The model's server; it answers with the numbers of the messages it is asked about."""
+    async with FakeAnthropic(script) as fake:
+        yield fake

@@ -1,0 +1,56 @@
+"""Messages that carry a number, and a model that answers with the numbers it was asked: what was lost or doubled shows
+in the text that arrives, whatever ids say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+from bot.llm.model import Event, Finished, ModelHealth, Request, StopReason, Text, TextDelta, Usage
+from tests.fakes.anthropic_reply import Reply, say
+from tests.fakes.anthropic_script import ModelRequest
+
+_NUMBER = re.compile(r"\bItem (\d+)\b")
+
+
+def words(number: int) -> str:
+    """The text of a message."""
+    return f"Item {number} please"
+
+
+def numbers_in(text: str) -> list[int]:
+    return [int(found) for found in _NUMBER.findall(text)]
+
+
+def answer(text: str) -> str:
+    """What the model says to `text`: the numbers in it, in order."""
+    return "Done: " + ", ".join(f"Item {number}" for number in numbers_in(text))
+
+
+def last_words(request: Request) -> str:
+    """The text of the turn's own message: what people wrote, after the context."""
+    return "\n".join(block.text for block in request.messages[-1].content if isinstance(block, Text))
+
+
+def script(request: ModelRequest) -> Reply:
+    """The same, as a script of the Messages API stand-in."""
+    return say(answer(request.turns[-1][1]))
+
+
+class NumbersModel:
+    """`bot.llm.model.Model` in the daemon's own process, for runs in which the model's adapter is not the question."""
+
+    provider = "offline"
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        text = answer(last_words(request))
+        half = len(text) // 2
+        yield TextDelta(text[:half])
+        yield TextDelta(text[half:])
+        yield Finished((Text(text),), StopReason.END_TURN, Usage(), "numbers")
+
+    def health(self) -> ModelHealth:
+        return ModelHealth(True)
+
+    async def close(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,69 @@
+"""SIGKILL at every step of a message's path, once per channel: nothing is lost, nothing is doubled. Deliveries are
+counted at the far end by what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.farends import Count, FarEnd, MaildirEnd, RelayEnd, TelegramEnd, counts
+from tests.e2e.kills import HAPPENED_AT, UNCERTAIN_AT, Series, points_of
+from tests.fakes.smtp import SmtpSink
+from tests.fakes.telegram import FakeTelegram
+
+IN_PROCESS = {"E2E_MODEL": "numbers"}
+NO_WEB = {"OPENEXECUTIVE_WEB__ENABLED": "false"}
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def expected(far_end: FarEnd, point: str) -> Count:
+    """What must have arrived of a message at whose step the process died once."""
+    if far_end.certain or point not in UNCERTAIN_AT:
+        return Count(plain=1, marked=0)
+    return Count(plain=int(point in HAPPENED_AT), marked=1)
+
+
+async def killed_at_every_step(series: Series) -> None:
+    at: dict[int, str] = {}
+    daemon = await series.start()
+    try:
+        for point in points_of(series.far_end):
+            await daemon.ready(series.far_end.channel)
+            at[await series.kill_at(daemon, point)] = point
+            daemon = await series.start()
+            await series.all_answered(daemon)
+        await daemon.stop()
+    finally:
+        await daemon.abandon()
+    arrived = counts(series.far_end)
+    assert {point: arrived.get(number) for number, point in at.items()} == {
+        point: expected(series.far_end, point) for point in at.values()
+    }
+    assert arrived.keys() == at.keys()
+    uncertain = 0 if series.far_end.certain else len(UNCERTAIN_AT)
+    assert series.uncertain() == uncertain
+    assert series.parked() == []
+
+
+@pytest.mark.case(30)
+@pytest.mark.case(31)
+@pytest.mark.case(142)
+@pytest.mark.case(143)
+async def test_case_30_case_31_case_142_case_143_telegram_killed_at_every_step(
+    home: Path, telegram: FakeTelegram
+) -> None:
+    await killed_at_every_step(Series(TelegramEnd(telegram), home, IN_PROCESS, NO_WEB))
+
+
+@pytest.mark.case(142)
+@pytest.mark.case(143)
+async def test_case_142_case_143_mail_into_a_maildir_killed_at_every_step(home: Path) -> None:
+    await killed_at_every_step(Series(MaildirEnd(home / "data"), home, IN_PROCESS, NO_WEB))
+
+
+@pytest.mark.case(142)
+@pytest.mark.case(143)
+async def test_case_142_case_143_mail_through_a_relay_killed_at_every_step(home: Path, relay: SmtpSink) -> None:
+    await killed_at_every_step(Series(RelayEnd(relay), home, IN_PROCESS, NO_WEB))
