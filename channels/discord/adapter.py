@@ -18,13 +18,14 @@ from channels.discord.errors import REQUEST_ERRORS, status_of, translate
 from channels.discord.interactions import Interactions, register
 from channels.discord.keys import NAME, direct_key, message_of
 from channels.discord.link import Link
-from channels.discord.mapping import Me, Rules, blocked, refused_thread
+from channels.discord.memberships import blocked, refused_thread
 from channels.discord.places import Places
 from channels.discord.receive import Receiver
 from channels.discord.register import Register
 from channels.discord.render import plan
 from channels.discord.send import Deliverer
 from channels.discord.state import STARTING, State
+from channels.discord.where import Me, Rules
 from config.schema import Discord as Settings
 
 log = logging.getLogger(__name__)

@@ -169,8 +169,7 @@ class Api:
         webhook_token: str | None = None,
     ) -> Any:
         """The answer's JSON. Ids fill the path; `channel_id`, `guild_id`, `webhook_token` also name the limits."""
-        if self.client is None:
-            raise NotReadyError("not connected to Discord yet")
+        client = self._logged_in()
         more: dict[str, Any] = {"timeout": FILE_TIMEOUT if files else TIMEOUT}
         if query is not None:
             more["params"] = query
@@ -188,24 +187,33 @@ class Api:
             interaction_id=interaction_id,
             webhook_token=webhook_token,
         )
-        return await self._to_its_end(self.client.http.request(route, **more), f"{method} {path}")
+        return await self._to_its_end(client.http.request(route, **more), f"{method} {path}")
 
     async def download(self, url: str) -> bytes:
         """A file of Discord's, asked for without our token."""
-        if self.client is None:
-            raise NotReadyError("not connected to Discord yet")
-        data: bytes = await self._to_its_end(self.client.http.get_from_cdn(url), "download")
+        data: bytes = await self._to_its_end(self._logged_in().http.get_from_cdn(url), "download")
         return data
+
+    def _logged_in(self) -> Client:
+        if self.client is None or self.client.is_closed():
+            raise NotReadyError("not connected to Discord")
+        return self.client
 
     async def _to_its_end(self, work: Any, name: str) -> Any:
         """A call is never cut short: the library would keep all others waiting for ever if it was cancelled while it
         waits out a limit that holds for everything."""
 
-        async def outcome() -> tuple[Any, RequestError | None]:
+        client = self._logged_in()
+
+        async def outcome() -> tuple[Any, RequestError | NotReadyError | None]:
             try:
                 return await work, None
             except REQUEST_ERRORS as error:
                 return None, error
+            except RuntimeError:
+                if not client.is_closed():
+                    raise
+                return None, NotReadyError("the connection to Discord was closed before this was tried")
 
         job = self._supervisor.job(f"discord {name}", outcome())
         # Shielded, so that only the caller's own wait ends when the caller is cancelled.

@@ -17,7 +17,7 @@ from bot.kernel.supervise import Supervisor
 from channels.discord.client import Api
 from channels.discord.content import Payload
 from channels.discord.errors import REQUEST_ERRORS, code_of, status_of, translate
-from channels.discord.mapping import ASK
+from channels.discord.presses import ASK
 from channels.discord.send import NO_PINGS
 
 log = logging.getLogger(__name__)

@@ -23,8 +23,8 @@ from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bug, attempt, cancel, start
 from channels.discord.client import Api, Client, point_at, wanted_intents
 from channels.discord.errors import CREDENTIALS_REFUSED, REQUEST_ERRORS, translate
-from channels.discord.mapping import Me
 from channels.discord.state import State
+from channels.discord.where import Me
 from config.schema import Discord as Settings
 
 log = logging.getLogger(__name__)
@@ -33,6 +33,9 @@ CONNECT = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
 SLOW = timedelta(minutes=5)
 """Between tries while only a person can change what is wrong."""
 LOOK = timedelta(seconds=5)
+GIVE_UP = timedelta(seconds=90)
+"""So long the library may try to come back by itself; then a new client begins."""
+CLOSING = timedelta(seconds=5)
 _DISPATCH, _HELLO, _ACK = 0, 10, 11
 PORTAL = "switch it on in the developer portal (Bot, Privileged Gateway Intents)"
 NO_CONTENT = f"Message Content intent is off: only direct messages and mentions can be read; {PORTAL}"
@@ -75,6 +78,8 @@ class Link:
         self._hear = hear
         self._on_login = on_login
         self._failures = 0
+        self._lost_at: float | None = None
+        self._connection: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         watch = start("discord watch", self._watch())
@@ -85,13 +90,17 @@ class Link:
                 self._failures += 1
                 await self._clock.sleep(SLOW if ended.lasting else CONNECT.delay(self._failures))
         finally:
-            await cancel(watch)
-            await self.close()
+            await cancel(watch)  # the client stays for the sends that still run; `close` comes after them
 
     async def close(self) -> None:
         client, self._api.client = self._api.client, None
-        if client is not None:
-            await client.close()
+        if client is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSING.total_seconds()):
+                await client.close()
+        except TimeoutError:  # a dead link does not say goodbye
+            await client.http.close()
 
     async def _once(self) -> _Ended:
         """One client from its login to its end."""
@@ -102,7 +111,7 @@ class Link:
                 raise AssertionError("logged in without a client")
             result = await attempt(self._connect(client), "discord gateway")
             ended = _Ended(f"the gateway's client failed ({result})", False) if isinstance(result, Bug) else result
-        await self.close()
+        # The client stays for what has to be sent meanwhile, unless the library has closed it itself.
         self._state.interval = None
         return ended
 
@@ -147,8 +156,16 @@ class Link:
             point_at(self._settings.base_url, str(answer["url"]))
 
     async def _connect(self, client: Client) -> _Ended:
+        self._lost_at = self._clock.monotonic()
+        connection = self._connection = start("discord gateway", client.connect(reconnect=True))
         try:
-            await client.connect(reconnect=True)
+            await asyncio.wait({connection})
+        finally:
+            await cancel(connection)
+        if connection.cancelled():
+            return _Ended("Discord's gateway could not be reached again; beginning anew", False)
+        try:
+            await connection
         except discord.PrivilegedIntentsRequired:
             return _Ended(FATAL[4014], True)
         except discord.ConnectionClosed as error:
@@ -172,16 +189,25 @@ class Link:
         elif op == _DISPATCH and event is not None:
             if event in ("READY", "RESUMED"):
                 self._failures = 0
+                self._lost_at = None
                 self._state.linked(None)
             self._hear(event, data)
 
     def _lost(self) -> None:
+        if self._lost_at is None:
+            self._lost_at = self._clock.monotonic()
         self._state.linked("the connection to Discord's gateway broke; connecting anew")
 
     async def _watch(self) -> None:
-        """Give up a link that is silent: closing it makes the library connect anew and resume."""
+        """Give up a link that is silent: closing it makes the library connect anew and resume. And give up the library
+        when it does not come back: its pauses grow to a quarter of an hour."""
         while True:
             await self._clock.sleep(LOOK)
+            lost = self._lost_at
+            if lost is not None and self._clock.monotonic() - lost > GIVE_UP.total_seconds():
+                self._lost_at = None
+                if self._connection is not None:
+                    self._connection.cancel()
             silent = self._state.silent()
             socket = _socket(self._api.client)
             if silent is None or socket is None or not socket.open:

@@ -12,11 +12,12 @@ from bot.kernel.errors import TransientError
 from channels.discord.client import Api
 from channels.discord.content import clean_name
 from channels.discord.errors import REQUEST_ERRORS, translate
-from channels.discord.mapping import Where
+from channels.discord.where import Where
 
 _REMEMBERED = 5000
 _PRIVATE_THREAD = 12
 _DM = 1
+_WITH_THREADS = (0, 5)
 
 Parent = discord.abc.GuildChannel
 
@@ -134,8 +135,11 @@ class Places:
             return Where(channel, PlaceKind.DIRECT, "", members=2, user=int(others[0]["id"]))
         client = self._api.client
         guild = client.get_guild(int(answer["guild_id"])) if client is not None and "guild_id" in answer else None
-        if guild is None or "thread_metadata" not in answer:
+        if guild is None:
             return None
+        if "thread_metadata" not in answer:  # a channel of which the library was not told: nobody knows who reads there
+            title, opens = _title(str(answer.get("name", "")), guild), int(answer["type"]) in _WITH_THREADS
+            return Where(channel, PlaceKind.GROUP, title, guild.id, can_open=opens, own_role=_own_role(guild))
         ours = int(answer.get("owner_id") or 0) == self._own_id() or "member" in answer or channel in self.joined
         private = int(answer["type"]) == _PRIVATE_THREAD
         return self._thread(channel, str(answer.get("name", "")), guild, int(answer["parent_id"]), private, ours)

@@ -26,24 +26,19 @@ from bot.gateway.events import (
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.retry import Backoff
-from bot.kernel.supervise import cancel, start
-from channels.discord import mapping
+from channels.discord import mapping, memberships, presses
 from channels.discord.client import Api
 from channels.discord.content import Payload
-from channels.discord.errors import REQUEST_ERRORS, translate
 from channels.discord.interactions import Interactions
 from channels.discord.keys import target_of
-from channels.discord.mapping import Rules, Where
 from channels.discord.places import Places
+from channels.discord.readback import ReadBack
 from channels.discord.register import Register
 from channels.discord.state import State
+from channels.discord.where import Rules, Where
 
 log = logging.getLogger(__name__)
 
-PAGE = 100
-"""Messages that one call can fetch (Discord, Get Channel Messages)."""
-AT_ONCE = 4
-"""Channels that are read back at the same time."""
 RETRY = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
 
 _OF_CHANNEL = frozenset({"MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"})
@@ -88,8 +83,10 @@ class Receiver:
         self._rules: Rules | None = None
         self._queue: asyncio.Queue[_Heard | _Read] = asyncio.Queue()
         self._held: dict[int, list[_Heard]] = {}
-        self._readers: set[asyncio.Task[None]] = set()
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._inbox: Inbox | None = None
+        self._history = ReadBack(
+            api, register, clock, self._commit_page, lambda channel: self._queue.put_nowait(_Read(channel))
+        )
 
     def identified(self, rules: Rules) -> None:
         """Without our own verified account nothing is looked at."""
@@ -105,6 +102,7 @@ class Receiver:
             self._queue.put_nowait(_Heard(event, data, joined))
 
     async def run(self, inbox: Inbox) -> None:
+        self._inbox = inbox
         try:
             while True:
                 item = await self._queue.get()
@@ -114,8 +112,7 @@ class Receiver:
                 else:
                     await self._take(item, inbox)
         finally:
-            for reader in list(self._readers):
-                await cancel(reader)
+            await self._history.stop()
 
     async def _take(self, heard: _Heard, inbox: Inbox) -> None:
         """Handle one event; repeat until it could be. One of a shape nobody foresaw is passed over."""
@@ -153,14 +150,14 @@ class Receiver:
                 await self._interaction(data, inbox)
             case "READY":
                 self._places.joined = self._register.threads()
-                self._read_back(self._register.of_guild(0), inbox)
+                self._read_back(self._register.of_guild(0))
             case "GUILD_CREATE":
                 await self._guild(data, inbox)
             case "RESUMED":
                 # The gateway has repeated what was missed; where something is going on, history is asked as well.
                 guilds = self._api.client.guilds if self._api.client is not None else ()
                 for guild in (0, *(guild.id for guild in guilds)):
-                    self._read_back(self._register.recent(self._register.of_guild(guild)), inbox)
+                    self._read_back(self._register.recent(self._register.of_guild(guild)))
             case "GUILD_DELETE" if not data.get("unavailable"):
                 await self._gone(int(data["id"]), self._register.of_guild(int(data["id"])), inbox)
             case "CHANNEL_DELETE" | "THREAD_DELETE" if int(data["id"]) in self._register and "guild_id" in data:
@@ -174,6 +171,8 @@ class Receiver:
 
     async def _message(self, heard: _Heard, inbox: Inbox) -> None:
         event, data = heard.event, heard.data
+        if event == "MESSAGE_UPDATE" and not data.get("edited_timestamp"):
+            return
         where = await self._where(data)
         if where is None:
             return
@@ -243,7 +242,7 @@ class Receiver:
         where = await self._places.where(int(data["channel_id"]), guild, user)
         if where is None or self._rules is None:
             return
-        events = mapping.interaction(data, where, self._rules, self._places.lookup)
+        events = presses.interaction(data, where)
         if not events:
             return
         self._interactions.received(data)
@@ -268,12 +267,12 @@ class Receiver:
             if "member" in thread and number > newest > 0 and number not in self._register:
                 await self._enter(number, guild, number - 1, inbox, thread=True)
         known = self._register.of_guild(guild)
-        self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)], inbox)
+        self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)])
 
     async def _gone(self, guild: int, channels: Sequence[int], inbox: Inbox) -> None:
         now = self._clock.now()
         for channel in channels:
-            await inbox.accept([mapping.removed(guild, channel, now)])
+            await inbox.accept([memberships.removed(guild, channel, now)])
         self._register.leave(channels)
         await inbox.accept((), self._register.written())
 
@@ -294,61 +293,27 @@ class Receiver:
                 continue
             events.setdefault(
                 where.place_key,
-                mapping.member_changed(guild, user, data if joined else None, change, where, self._rules.me, now),
+                memberships.member_changed(user, data if joined else None, change, where, self._rules.me, now),
             )
         if events:
             await inbox.accept(tuple(events.values()))
 
     # --- reading back ---
 
-    def _read_back(self, channels: Iterable[int], inbox: Inbox) -> None:
-        for channel in channels:
-            if channel in self._held:
-                continue
-            self._held[channel] = []
-            reader = start(f"discord read back {channel}", self._reader(channel, inbox))
-            self._readers.add(reader)
-            reader.add_done_callback(self._readers.discard)
+    def _read_back(self, channels: Iterable[int]) -> None:
+        """From now on what comes live in these channels waits until they are through."""
+        fresh = [channel for channel in channels if channel not in self._held]
+        self._held.update((channel, []) for channel in fresh)
+        self._history.begin(fresh)
 
-    async def _reader(self, channel: int, inbox: Inbox) -> None:
-        try:
-            async with self._slots:
-                await self._read_channel(channel, inbox)
-        finally:
-            self._queue.put_nowait(_Read(channel))
-
-    async def _read_channel(self, channel: int, inbox: Inbox) -> None:
-        """Fetch and commit what came after the cursor, oldest first, for as long as it takes."""
-        failures = 0
-        while True:
-            after = self._register.position(channel)
-            if after is None:
-                return
-            try:
-                more = await self._read_page(channel, after, inbox)
-            except TransientError as error:
-                failures += 1
-                log.warning("discord: channel %s cannot be read back yet: %s", channel, error.message)
-                await self._clock.sleep(RETRY.delay(failures, error.retry_after))
-                continue
-            failures = 0
-            if not more:
-                return
-
-    async def _read_page(self, channel: int, after: int, inbox: Inbox) -> bool:
-        query = {"after": str(after), "limit": str(PAGE)}
-        try:
-            page = await self._api.call("GET", "/channels/{channel_id}/messages", query=query, channel_id=channel)
-        except REQUEST_ERRORS as error:
-            failure = translate(error, effect=False)
-            if isinstance(failure, TransientError):
-                raise failure from error
-            log.info("discord: channel %s cannot be read back: %s", channel, failure.message)
+    async def _commit_page(self, channel: int, messages: Sequence[Payload]) -> bool:
+        inbox, rules = self._inbox, self._rules
+        if inbox is None or rules is None:
             return False
-        messages = sorted(page, key=lambda one: int(one["id"]))
-        if not messages:
-            return False
-        where = await self._where_of(channel, messages)
+        direct = channel in self._register.of_guild(0)
+        others = (number for one in messages if (number := int(one["author"]["id"])) != rules.me.id)
+        user = next(others, None) if direct else None
+        where = await self._places.where(channel, None if direct else 0, user)
         if where is None:
             return False
         events = [event for one in messages for event in self._foreseen(one, where)]
@@ -357,14 +322,7 @@ class Receiver:
         newest = int(messages[-1]["id"])
         await inbox.accept(events, self._register.cursor(channel, newest))
         self._register.committed(channel, newest)
-        return len(messages) == PAGE
-
-    async def _where_of(self, channel: int, messages: Sequence[Payload]) -> Where | None:
-        others = (
-            int(m["author"]["id"]) for m in messages if self._rules and int(m["author"]["id"]) != self._rules.me.id
-        )
-        direct = channel in self._register.of_guild(0)
-        return await self._places.where(channel, None if direct else 0, next(others, None) if direct else None)
+        return True
 
     def _foreseen(self, message: Payload, where: Where) -> tuple[InboundEvent, ...]:
         try:

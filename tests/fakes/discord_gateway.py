@@ -104,6 +104,7 @@ class Gateway:
     # --- one connection ---
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
+        self._record.add("connect", {})
         if self._faults.dark or any(isinstance(fault, CutAfter) for fault in self._faults.take("gateway")):
             if request.transport is not None:
                 request.transport.abort()

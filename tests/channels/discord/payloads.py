@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.gateway.events import InboundEvent, MessageReceived, PlaceKind
 from channels.discord import mapping
-from channels.discord.mapping import Me, Rules, Where
+from channels.discord.where import Me, Rules, Where
 
 ME = Me(42, "Exec", 42)
 RULES = Rules(ME, open_threads=True, max_download=20_000_000)

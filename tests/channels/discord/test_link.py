@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from channels.discord.link import SLOW
-from tests.channels.discord.conftest import ANN, BEN, GENERAL, ME, Rig, texts
+from tests.channels.discord.conftest import ANN, BEN, GENERAL, ME, Rig, direct, texts, words
 from tests.fakes.faults import Answer, CutAfter, CutBefore
 
 
@@ -217,3 +217,31 @@ async def test_logs_hold_neither_tokens_nor_words(rig: Rig, caplog: pytest.LogCa
     assert "rate limited" in caplog.text
     for secret in (rig.server.token, "a secret of the company", made["token"]):
         assert secret not in caplog.text
+
+
+async def test_when_the_library_does_not_come_back_a_new_client_begins(rig: Rig) -> None:
+    """Its own pauses grow to a quarter of an hour."""
+    await rig.start()
+    rig.world.dm(ANN, "before")
+    await rig.messages()
+    rig.server.faults.plan("gateway", CutAfter(), times=1000)
+    rig.server.gateway.drop()
+    await rig.server.frames.wait(2, "connect")
+    assert "connecting anew" in (rig.channel.health().reason or "")
+    rig.server.faults.clear()
+    rig.world.dm(ANN, "meanwhile")
+    rig.clock.advance(timedelta(seconds=100))
+    async with rig.hurrying():
+        await rig.messages(2)
+    assert rig.channel.health().receiving is True
+    await rig.send(words(direct(), "back"))
+    assert rig.server.texts(rig.world.dm_channel(ANN).id) == ["back"]
+
+
+async def test_while_only_a_person_can_mend_the_gateway_sends_still_go(rig: Rig) -> None:
+    await rig.start()
+    rig.server.gateway.close(4014)
+    while await rig.clock.sleeper() != SLOW:
+        pass
+    await rig.send(words(direct(), "still"))
+    assert rig.server.texts(rig.world.dm_channel(ANN).id) == ["still"]

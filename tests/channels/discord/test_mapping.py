@@ -26,10 +26,11 @@ from bot.gateway.events import (
     Thread,
 )
 from bot.kernel.errors import PermanentError
-from channels.discord import mapping
+from channels.discord import mapping, memberships, presses
 from channels.discord.content import body_of, clean_name, mentions, without_mention
 from channels.discord.keys import message_of, snowflake_at, target_of, time_of
 from channels.discord.mapping import MAX_TITLE, _sender, title_of
+from channels.discord.where import Where
 from tests.channels.discord.payloads import (
     ALICE,
     DIRECT,
@@ -258,7 +259,7 @@ def test_names_are_shown_and_cleaned() -> None:
         ("/stop", OURS, "stop", ""),
     ],
 )
-def test_typed_commands(text: str, where: mapping.Where, name: str, arguments: str) -> None:
+def test_typed_commands(text: str, where: Where, name: str, arguments: str) -> None:
     (found,) = events(payload(text), where)
     assert isinstance(found, CommandInvoked)
     assert (found.name, found.arguments) == (name, arguments)
@@ -278,7 +279,7 @@ def interaction(kind: int, data: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def test_slash_commands_are_answered_where_they_were_given() -> None:
     data = {"name": "ask", "options": [{"name": "text", "value": " how much? "}]}
-    (asked,) = mapping.interaction(interaction(2, data), TEXT, RULES, lookup)
+    (asked,) = presses.interaction(interaction(2, data), TEXT)
     assert isinstance(asked, MessageReceived)
     assert asked.body.text == "how much?"
     assert asked.thread.key == asked.reply_path.thread == "discord:100:200"
@@ -286,25 +287,25 @@ def test_slash_commands_are_answered_where_they_were_given() -> None:
     assert asked.addressed is Addressed.MENTION
     assert asked.keys == ("discord:interaction:5000",)
     assert asked.sent_at == time_of(5000)
-    (new,) = mapping.interaction(interaction(2, {"name": "new"}), OURS, RULES, lookup)
+    (new,) = presses.interaction(interaction(2, {"name": "new"}), OURS)
     assert isinstance(new, CommandInvoked)
     assert new.thread.key == "discord:100:300"
     assert new.response == "command:tok"
-    assert mapping.interaction(interaction(2, {"name": "other"}), TEXT, RULES, lookup) == ()
-    assert mapping.interaction(interaction(2, {"name": "ask"}), TEXT, RULES, lookup) == ()
-    assert mapping.interaction(interaction(4, data), TEXT, RULES, lookup) == ()
+    assert presses.interaction(interaction(2, {"name": "other"}), TEXT) == ()
+    assert presses.interaction(interaction(2, {"name": "ask"}), TEXT) == ()
+    assert presses.interaction(interaction(4, data), TEXT) == ()
 
 
 def test_presses_and_forms() -> None:
     pressed = interaction(3, {"custom_id": "yes:1"}, message={"id": "77"})
-    (press,) = mapping.interaction(pressed, TEXT, RULES, lookup)
+    (press,) = presses.interaction(pressed, TEXT)
     assert isinstance(press, ButtonPressed)
     assert (press.token, press.ref, press.response) == ("yes:1", "discord:200:77", "press:tok")
     rows = [
         {"type": 1, "components": [{"type": 4, "custom_id": "a", "value": "1"}]},
         {"type": 18, "component": {"type": 4, "custom_id": "b", "value": "2"}},
     ]
-    (form,) = mapping.interaction(interaction(5, {"custom_id": "f", "components": rows}), TEXT, RULES, lookup)
+    (form,) = presses.interaction(interaction(5, {"custom_id": "f", "components": rows}), TEXT)
     assert isinstance(form, FormSubmitted)
     assert form.values == (("a", "1"), ("b", "2"))
 
@@ -335,11 +336,11 @@ def test_deletes_one_by_one_and_in_bulk() -> None:
 
 def test_members_come_and_go_per_room() -> None:
     member = {"joined_at": "2026-11-30T12:00:00+00:00"}
-    joined = mapping.member_changed(100, ALICE, member, Change.JOINED, THREAD, ME, NOW)
+    joined = memberships.member_changed(ALICE, member, Change.JOINED, THREAD, ME, NOW)
     assert joined.place_key == "discord:100:200"
     assert joined.who is not None
     assert joined.who.address == "7"
-    again = mapping.member_changed(100, ALICE, member, Change.JOINED, THREAD, ME, NOW.replace(hour=14))
+    again = memberships.member_changed(ALICE, member, Change.JOINED, THREAD, ME, NOW.replace(hour=14))
     assert again.keys == joined.keys
 
 
