@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from channels.email.charset import one_line
 
-NOT_QUESTIONS = frozenset({"REPLY", "CANCEL"})
-"""Methods that tell and do not ask (RFC 5546 s1.4)."""
+NOT_QUESTIONS = frozenset({"REPLY", "CANCEL", "REFRESH", "DECLINECOUNTER"})
+"""Methods that tell a person nothing to answer: replies, cancellations, and what calendars ask of each other (RFC 5546
+s1.4)."""
 
 _TITLES = {
     "REQUEST": "Calendar invitation",
     "CANCEL": "Calendar: cancelled",
     "REPLY": "Calendar: answer to an invitation",
     "COUNTER": "Calendar: other time proposed",
+    "DECLINECOUNTER": "Calendar: proposed time declined",
+    "REFRESH": "Calendar: asks for the latest version",
     "PUBLISH": "Calendar entry",
 }
 _MAX_LINES = 5_000
@@ -67,9 +70,10 @@ def read(text: str, method: str | None = None) -> Invite | None:
 
 def _summary(method: str, found: dict[str, _Property], attendees: list[_Property]) -> str:
     lines = [f"{_TITLES.get(method, 'Calendar entry')}: {_text(found.get('SUMMARY')) or '(no title)'}"]
-    when = " to ".join(filter(None, (_time(found.get("DTSTART")), _time(found.get("DTEND")))))
-    if when:
-        lines.append(f"When: {when}" + (" (repeats)" if "RRULE" in found else ""))
+    if when := _when(found):
+        lines.append(f"When: {when}" + (" (repeats)" if "RRULE" in found or "RDATE" in found else ""))
+    if "RECURRENCE-ID" in found:
+        lines.append(f"Only the occurrence of {_time(found['RECURRENCE-ID'])} of a series")
     if where := _text(found.get("LOCATION")):
         lines.append(f"Where: {where}")
     if (organizer := found.get("ORGANIZER")) is not None:
@@ -98,6 +102,39 @@ def _text(prop: _Property | None) -> str:
     if prop is None:
         return ""
     return one_line(re.sub(r"\\([\\;,nN])", lambda m: " " if m[1] in "nN" else m[1], prop.value))[:300]
+
+
+def _when(found: dict[str, _Property]) -> str:
+    """Begin, and end or length. Whole days end on the day after the last (RFC 5545 s3.6.1), which nobody says."""
+    begin, end = _time(found.get("DTSTART")), _time(found.get("DTEND"))
+    if end and (last := _day_before(found["DTEND"])) is not None:
+        end = last
+        if end == begin:
+            return f"{begin} (all day)"
+    length = _length(found.get("DURATION")) if not end else ""
+    return " to ".join(filter(None, (begin, end))) + (f", for {length}" if begin and length else "")
+
+
+def _day_before(prop: _Property) -> str | None:
+    """Of a date without a time; None for anything else."""
+    if not re.fullmatch(r"[0-9]{8}", prop.value.strip()):
+        return None
+    try:
+        day = datetime.strptime(prop.value.strip(), "%Y%m%d").replace(tzinfo=UTC) - timedelta(days=1)
+    except (ValueError, OverflowError):
+        return None
+    return f"{day:%Y-%m-%d}"
+
+
+def _length(prop: _Property | None) -> str:
+    """`P1DT1H30M` as `1 d 1 h 30 min` (RFC 5545 s3.3.6)."""
+    pattern = r"\+?P(?:(\d{1,4})W)?(?:(\d{1,4})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,4})M)?(?:\d{1,5}S)?)?"
+    match = None if prop is None else re.fullmatch(pattern, prop.value.strip(), re.ASCII)
+    if match is None:
+        return ""
+    return " ".join(
+        f"{number} {unit}" for number, unit in zip(match.groups(), ("w", "d", "h", "min"), strict=True) if number
+    )
 
 
 def _time(prop: _Property | None) -> str:
