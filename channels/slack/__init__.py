@@ -1,11 +1,11 @@
 """Slack, by an app of your own in Socket Mode: mentions, direct messages, threads, commands and buttons in; messages
 that grow, files and questions out.
 
-`mapping` and `words` turn payloads into events, `render` a reply into messages (all pure); `link` holds the one socket,
-`receive` dispatches through slack-bolt and commits before it acknowledges, `catchup` reads back what a gap swallowed,
-`send`, `find` and `drafts` carry out and look up, `errors` says the library's failures in our two kinds, `manifest` is
-what the app must be allowed, `adapter` the channel. Nobody imports this package; `bot.app` finds `build` by the
-channel's name, and the library is loaded only then.
+`mapping`, `interactions` and `words` turn payloads into events, `render` a reply into messages (all pure); `link` holds
+the one socket, `receive` dispatches through slack-bolt and commits before it acknowledges, `catchup` reads back what a
+gap swallowed, `send`, `find` and `drafts` carry out and look up, `errors` says the library's failures in our two kinds,
+`manifest` is what the app must be allowed, `adapter` the channel. Nobody imports this package; `bot.app` finds `build`
+by the channel's name, and the library is loaded only then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reading back what a gap swallowed: history and replies of every conversation that the app is in.
 
-Live events and what is read back go through the same inbox under the same keys, so neither runs twice. Messages of the
-last days are looked through for threads with new replies, because history holds only first messages; calls go one
-after the other and wait as long as the platform says (Web API rate limits: tier 3 for both methods).
+Live events and what is read back go through the same inbox under the same keys, so neither runs twice. After a long gap
+messages of the last days are looked through for threads with new replies, because history holds only first messages;
+calls go one after the other and wait as long as the platform says (Web API rate limits: tier 3 for both methods).
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ Message = Mapping[str, Any]
 PAGE = 200
 MAX_PAGES = 25
 """Pages of one conversation: 5,000 messages."""
+SHORT = timedelta(minutes=20)
+"""A gap no longer than this (the mark stands ten minutes behind) is one in which Slack itself delivers again: then only
+the gap is looked at, and threads used within `RECENT`."""
+RECENT = timedelta(hours=2)
 PAUSE = Backoff(first=timedelta(seconds=2), cap=timedelta(minutes=2))
 IDLE = timedelta(hours=1)
 _KINDS = {
@@ -142,9 +146,11 @@ class CatchUp:
 
     async def _messages(self, channel: str, since: datetime) -> dict[str, dict[str, Any]]:
         """What was written or edited after `since`, by `ts`."""
-        floor = stamp(min(since, self._clock.now() - self._days))
+        now = self._clock.now()
+        short = now - since <= SHORT
+        floor = stamp(since if short else min(since, now - self._days))
         found: dict[str, dict[str, Any]] = {}
-        roots = set(self._threads.since(channel, floor))
+        roots = set(self._threads.since(channel, stamp(now - RECENT) if short else floor))
         arguments = {"channel": channel, "oldest": floor, "limit": PAGE}
         async for answer in self._pages(self._client.web.conversations_history, arguments):
             for message in answer.get("messages") or ():

@@ -1,4 +1,4 @@
-"""Slack's payloads as events of the gateway. Pure.
+"""Events of the Events API as events of the gateway. Pure.
 
 A mention comes twice, as `message` and as `app_mention`; both get the same keys, so whichever is accepted first is the
 one turn. Without the app's own verified account (`Me`) nothing can be mapped.
@@ -6,15 +6,11 @@ one turn. Without the app's own verified account (`Me`) nothing can be mapped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
 
 from bot.gateway.commands import parse
 from bot.gateway.events import (
     Addressed,
-    ButtonPressed,
     Change,
     CommandInvoked,
     InboundEvent,
@@ -23,48 +19,24 @@ from bot.gateway.events import (
     MessageEdited,
     MessageReceived,
     Nature,
-    Place,
     PlaceKind,
-    Proof,
     ReplyPath,
     Sender,
     SpanKind,
     Thread,
 )
-from channels.slack.directory import Me, PersonFact, PlaceFact, clean_name
+from channels.slack.directory import Me
 from channels.slack.keys import instant, place_key, ref, thread_key
-from channels.slack.words import attachments_of, body_of, forwarded, markdown, mentions, without_mention
-
-Payload = Mapping[str, Any]
+from channels.slack.surroundings import Payload, Surroundings, partner
+from channels.slack.words import attachments_of, body_of, markdown, mentions, without_mention
 
 _SPOKEN = frozenset({None, "", "file_share", "me_message", "thread_broadcast", "reply_broadcast"})
 """Subtypes of `message` that are somebody's words (Slack, message event subtypes)."""
 _GONE = frozenset({"channel_left", "group_left", "channel_deleted", "group_deleted"})
 
 
-class Facts(Protocol):
-    """What events do not carry."""
-
-    def person(self, user: str) -> PersonFact | None: ...
-
-    def name(self, user: str) -> str | None: ...
-
-    def place(self, channel: str) -> PlaceFact | None: ...
-
-    def is_ours(self, channel: str, root: str) -> bool:
-        """Whether the executive takes part in this thread."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Mapper:
-    me: Me
-    facts: Facts
-    limit: int
-    """Largest file in bytes."""
-
-    # --- Events API ------------------------------------------------------------------------------------------------
-
+class Mapper(Surroundings):
     def event(self, event: Payload, event_id: str | None) -> tuple[InboundEvent, ...]:
         """Events of one inner event, in order; none for what does not concern the executive. `event_id` is None for
         what was read back. Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` on a shape that nobody
@@ -100,7 +72,7 @@ class Mapper:
         thread = self._thread(event, addressed)
         own_ref = ref(self.me.team, channel, ts)
         path = ReplyPath(thread.key, sender.address, own_ref)
-        place = self._place(event)
+        place = self.place(event)
         command = self._command(event) if addressed is not Addressed.NOT else None
         if command is not None:
             name, arguments = command
@@ -169,7 +141,7 @@ class Mapper:
                 keys=(*keys, f"{own_ref}:{stamped}"),
                 ref=own_ref,
                 thread=thread,
-                place=self._place(message),
+                place=self.place(message),
                 sender=sender,
                 body=body_of(message, self.facts.name),
                 edited_at=instant(stamped),
@@ -205,7 +177,7 @@ class Mapper:
         if kind in _GONE or (kind == "member_left_channel" and user == self.me.user):
             return (self._shift(event, keys, Change.REMOVED, None),)
         if kind in ("member_joined_channel", "member_left_channel"):
-            who = None if user == self.me.user else self._person(user)
+            who = None if user == self.me.user else self.person(user)
             change = Change.JOINED if kind == "member_joined_channel" else Change.LEFT
             return (self._shift(event, keys, change, who),)
         if kind == "channel_shared":
@@ -220,104 +192,10 @@ class Mapper:
         return MembershipChanged(
             keys=keys or (f"slack:member:{channel}:{who.address if who else ''}:{change}:{event.get('event_ts')}",),
             place_key=place_key(self.me.team, channel),
-            place=self._place(event),
+            place=self.place(event),
             change=change,
             at=instant(str(event["event_ts"])),
             who=who,
-        )
-
-    # --- commands, shortcuts, buttons ------------------------------------------------------------------------------
-
-    def slash(self, body: Payload, now: datetime) -> tuple[InboundEvent, ...]:
-        """A slash command. It has no message of its own and cannot be given in a thread, so it is answered where it
-        was given; a first word that is none of the commands begins an ordinary message."""
-        channel, user = str(body["channel_id"]), str(body["user_id"])
-        text = str(body.get("text") or "").strip()
-        key = f"slack:command:{body['trigger_id']}"
-        thread = Thread(*[place_key(self.me.team, channel)] * 2)
-        sender = self._person(user, str(body.get("user_name") or ""))
-        path = ReplyPath(thread.key, user)
-        place = self._place({"channel": channel})
-        command = parse("/" + (text or "help").removeprefix("/"))
-        if command is not None:
-            return (
-                CommandInvoked(
-                    keys=(key,),
-                    ref=None,
-                    thread=thread,
-                    place=place,
-                    sender=sender,
-                    name=command.name,
-                    arguments=command.arguments,
-                    sent_at=now,
-                    reply_path=path,
-                    response=_url(body),
-                ),
-            )
-        addressed = Addressed.DIRECT if place.kind is PlaceKind.DIRECT else Addressed.MENTION
-        return (
-            MessageReceived(
-                keys=(key,),
-                ref=key,
-                thread=thread,
-                place=place,
-                sender=sender,
-                body=body_of({"text": text}, self.facts.name),
-                sent_at=now,
-                addressed=addressed,
-                reply_path=path,
-            ),
-        )
-
-    def shortcut(self, body: Payload, now: datetime) -> tuple[InboundEvent, ...]:
-        """Somebody hands a message to the executive: it is answered in that message's thread, and none of its words
-        are theirs."""
-        message = body["message"]
-        channel, user, ts = str(body["channel"]["id"]), str(body["user"]["id"]), str(body["message_ts"])
-        text = forwarded(message, self.facts.name)
-        attachments = attachments_of(message, self.limit)
-        if not (text.text.strip() or attachments):
-            return ()
-        key = f"slack:shortcut:{body['trigger_id']}"
-        root = str(message.get("thread_ts") or ts)
-        direct = self._place({"channel": channel}).kind is PlaceKind.DIRECT
-        thread = self._at(channel, None if direct and not message.get("thread_ts") else root)
-        return (
-            MessageReceived(
-                keys=(key,),
-                ref=key,
-                thread=thread,
-                place=self._place({"channel": channel}),
-                sender=self._person(user, str(body["user"].get("username") or body["user"].get("name") or "")),
-                body=text,
-                sent_at=now,
-                addressed=Addressed.DIRECT if direct else Addressed.MENTION,
-                reply_path=ReplyPath(thread.key, user, ref(self.me.team, channel, ts)),
-                attachments=attachments,
-            ),
-        )
-
-    def press(self, body: Payload, now: datetime) -> tuple[InboundEvent, ...]:
-        """One event for each button that was pressed; others than buttons are not ours."""
-        container = body.get("container") or {}
-        channel = str((body.get("channel") or {}).get("id") or container.get("channel_id") or "")
-        ts = str(container.get("message_ts") or (body.get("message") or {}).get("ts") or "")
-        if not channel or not ts:
-            return ()
-        root = container.get("thread_ts") or (body.get("message") or {}).get("thread_ts")
-        return tuple(
-            ButtonPressed(
-                keys=(f"slack:press:{body['trigger_id']}:{action.get('action_id')}",),
-                ref=ref(self.me.team, channel, ts),
-                thread=self._at(channel, str(root) if root else None),
-                place=self._place({"channel": channel}),
-                sender=self._person(str(body["user"]["id"]), str(body["user"].get("username") or "")),
-                token=str(action["value"]),
-                pressed_at=now,
-                response=_url(body),
-            )
-            for action in body.get("actions") or ()
-            if action.get("type") == "button" and action.get("value")
         )
 
     # --- parts -----------------------------------------------------------------------------------------------------
@@ -325,7 +203,7 @@ class Mapper:
     def _addressed(self, event: Payload) -> Addressed:
         """Why the executive is spoken to. A group conversation is a room like any other: it has to be named there."""
         channel = str(event["channel"])
-        if self._kind(event) is PlaceKind.DIRECT:
+        if self.kind(event) is PlaceKind.DIRECT:
             return Addressed.DIRECT
         if event.get("type") == "app_mention" or mentions(str(event.get("text") or ""), self.me.user):
             return Addressed.MENTION
@@ -339,30 +217,9 @@ class Mapper:
         """The real thread, by its root. Only in a channel, and only for what is answered, a message without a thread
         becomes the root of one; in a direct conversation it is answered in the open."""
         root = event.get("thread_ts")
-        if not root and self._kind(event) is not PlaceKind.DIRECT and addressed is not Addressed.NOT:
+        if not root and self.kind(event) is not PlaceKind.DIRECT and addressed is not Addressed.NOT:
             root = event["ts"]
-        return self._at(str(event["channel"]), str(root) if root else None)
-
-    def _at(self, channel: str, root: str | None) -> Thread:
-        return Thread(thread_key(self.me.team, channel, root), place_key(self.me.team, channel))
-
-    def _kind(self, event: Payload) -> PlaceKind:
-        known = self.facts.place(str(event["channel"]))
-        if known is not None:
-            return known.kind
-        told = event.get("channel_type")
-        if told == "im" or str(event["channel"]).startswith("D"):
-            return PlaceKind.DIRECT
-        return PlaceKind.GROUP if told in ("group", "mpim", "G") else PlaceKind.CHANNEL
-
-    def _place(self, event: Payload) -> Place:
-        known = self.facts.place(str(event["channel"]))
-        kind = self._kind(event)
-        if kind is PlaceKind.DIRECT:
-            return Place(kind, "", 2)
-        if known is None:
-            return Place(kind, "")
-        return Place(kind, known.title, known.members, tuple(partner(team) for team in known.partners))
+        return self.at(str(event["channel"]), str(root) if root else None)
 
     def _is_own(self, message: Payload) -> bool:
         return message.get("user") == self.me.user or bool(self.me.bot and message.get("bot_id") == self.me.bot)
@@ -372,26 +229,11 @@ class Mapper:
         user = str(message.get("user") or "")
         if not user or user == "USLACKBOT" or self._is_own(message) or message.get("bot_id"):
             return None
-        sender = self._person(user)
+        sender = self.person(user)
         return None if sender.nature is Nature.BOT else sender
-
-    def _person(self, user: str, shown: str = "") -> Sender:
-        known = self.facts.person(user)
-        nature = Nature.SELF if user == self.me.user else Nature.BOT if known and known.bot else Nature.PERSON
-        name = (known.name if known else "") or clean_name(shown) or user
-        return Sender(user, name, nature, Proof.PLATFORM)
-
-
-def partner(team: str) -> Sender:
-    """Another organisation in a shared channel. Its people are not listed one by one; that they are there counts."""
-    return Sender(f"team:{team or 'unknown'}", "another organisation", Nature.ANONYMOUS, Proof.NONE)
 
 
 def title_of(text: str, me: Me) -> str:
     """A short title for a conversation that begins with `text`."""
     words = " ".join(markdown(without_mention(text, me.user), lambda user: None).split())
     return words[:60] + ("…" if len(words) > 60 else "")
-
-
-def _url(body: Payload) -> str | None:
-    return str(body["response_url"]) if body.get("response_url") else None

@@ -26,6 +26,7 @@ from bot.kernel.errors import TransientError
 from bot.kernel.supervise import Bell
 from channels.slack.client import library_log
 from channels.slack.directory import Directory, Me, PersonFact, PlaceFact, mentioned
+from channels.slack.interactions import Interactions
 from channels.slack.keys import ref, target_of
 from channels.slack.mapping import Mapper
 from channels.slack.mark import Mark
@@ -73,6 +74,7 @@ class Receiver:
         self._on_new = on_new
         self._joined: set[tuple[str, str]] = set()
         self._mapper = Mapper(me, self, limit)
+        self._interactions = Interactions(me, self, limit)
         self._app = self._bolt()
 
     async def dispatch(self, request: SocketModeRequest) -> BoltResponse:
@@ -176,7 +178,9 @@ class Receiver:
         user = event.get("user") or event.get("user_id")
         user = user.get("id") if isinstance(user, Mapping) else user
         users = [str(user)] if user else []
-        await self._directory.learn([*users, *mentioned(str(event.get("text") or ""))], [str(channel)])
+        # A direct conversation is what its id says; everywhere else it matters who reads along.
+        places = [] if not channel or str(channel).startswith("D") else [str(channel)]
+        await self._directory.learn([*users, *mentioned(str(event.get("text") or ""))], places)
         return self._map(mapping)
 
     def _map(self, mapping: Callable[[], tuple[InboundEvent, ...]]) -> tuple[InboundEvent, ...]:
@@ -223,15 +227,15 @@ class Receiver:
         await self.commit(events)
 
     async def _on_command(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
-        await self.commit(await self._informed(lambda: self._mapper.slash(body, self._clock.now()), body))
+        await self.commit(await self._informed(lambda: self._interactions.slash(body, self._clock.now()), body))
         await ack()
 
     async def _on_shortcut(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
-        await self.commit(await self._informed(lambda: self._mapper.shortcut(body, self._clock.now()), body))
+        await self.commit(await self._informed(lambda: self._interactions.shortcut(body, self._clock.now()), body))
         await ack()
 
     async def _on_action(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
-        await self.commit(await self._informed(lambda: self._mapper.press(body, self._clock.now()), body))
+        await self.commit(await self._informed(lambda: self._interactions.press(body, self._clock.now()), body))
         await ack()
 
     async def _on_error(self, error: Exception) -> BoltResponse:

@@ -43,6 +43,8 @@ AGAIN = "↻ This may have reached you already.\n"
 """First line of a message whose earlier try may have arrived. Room for it is kept in every message."""
 PLACEHOLDER = "_One moment…_"
 
+_DRAFT_SOURCE = 3 * MAX_TEXT
+"""What is behind so much of a source does not change its first message."""
 _ZWSP = "\u200b"
 _SCHEMES = re.compile(r"(?:https?|mailto|tel):", re.IGNORECASE)
 _TICKS = re.compile(r"`(?=``)|(?<=`)`(?=`)")
@@ -114,15 +116,28 @@ def mrkdwn(document: Document) -> str:
     return render(document, _FORM)
 
 
-def measure(document: Document) -> int:
-    """Length of the message's `text`, in UTF-16 units: never less than what Slack counts."""
-    return utf16_len(mrkdwn(document))
+class _Measure:
+    """Length of the message's `text`, in UTF-16 units: never less than what Slack counts. Cutting asks about the same
+    blocks over and over, so each is laid out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Block, int]] = {}
+
+    def __call__(self, document: Document) -> int:
+        lengths = [length for block in document.blocks if (length := self._of(block))]
+        return sum(lengths) + 2 * max(0, len(lengths) - 1)
+
+    def _of(self, block: Block) -> int:
+        known = self._known.get(id(block))
+        if known is None:
+            known = self._known[id(block)] = (block, utf16_len(mrkdwn(Document((block,)))))
+        return known[1]
 
 
 def parts(markdown: str) -> tuple[Document, ...]:
     """The messages that a text becomes, in order; none for a blank one."""
     room = MAX_TEXT - utf16_len(AGAIN) - 2
-    return split(_tidy(parse(markdown)), measure, room)
+    return split(_tidy(parse(markdown)), _Measure(), room)
 
 
 def plan(reply: Reply) -> tuple[OutboundOp, ...]:
@@ -134,7 +149,7 @@ def plan(reply: Reply) -> tuple[OutboundOp, ...]:
 def draft_text(markdown: str) -> tuple[str, str, bool]:
     """mrkdwn and plain form of what can be shown of a growing text, and whether it is full: the rest goes into
     messages of its own."""
-    found = parts(markdown)
+    found = parts(markdown[:_DRAFT_SOURCE])
     return (mrkdwn(found[0]), _plain(found[0]), len(found) > 1) if found else ("", "", False)
 
 

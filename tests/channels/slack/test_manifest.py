@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,13 @@ def test_every_event_asked_for_is_read_somewhere() -> None:
         known = f'"{name}"' in source or name.startswith(("channel_", "group_"))
         assert known, event
     assert SHORTCUT in json.dumps(MANIFEST)
+
+
+def test_a_channel_that_is_off_loads_no_library() -> None:
+    code = "import sys, channels.slack; print(sorted({m.split('.')[0] for m in sys.modules}))"
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "channels" in told.stdout
+    assert not any(library in told.stdout for library in ("slack_sdk", "slack_bolt", "aiohttp"))
 
 
 async def test_a_fully_installed_app_lacks_nothing(rig: Rig) -> None:

@@ -22,6 +22,7 @@ from bot.gateway.events import (
 )
 from bot.kernel.errors import PermanentError
 from channels.slack.directory import Me, PersonFact, PlaceFact, clean_name, person_fact, place_fact
+from channels.slack.interactions import Interactions
 from channels.slack.keys import Target, message_of, target_of
 from channels.slack.mapping import Mapper, title_of
 from tests.channels.support import START
@@ -291,7 +292,7 @@ def test_what_is_no_event_of_ours_maps_to_nothing() -> None:
 
 
 def test_a_slash_command_is_a_command_or_a_message() -> None:
-    mapper = Mapper(ME, Known(), 1)
+    mapper = Interactions(ME, Known(), 1)
     body = {"channel_id": "C1", "user_id": "U1", "user_name": "ann", "trigger_id": "7.1", "response_url": "https://r"}
     (status,) = mapper.slash({**body, "text": " Status now"}, START)
     assert isinstance(status, CommandInvoked)
@@ -317,7 +318,7 @@ def test_a_shortcut_hands_over_words_that_are_not_the_askers() -> None:
         "trigger_id": "8.1",
         "message": {"user": "U2", "text": "pay *Eve*", "ts": "2.000100", "thread_ts": "1.000000"},
     }
-    (asked,) = Mapper(ME, Known(), 1).shortcut(body, START)
+    (asked,) = Interactions(ME, Known(), 1).shortcut(body, START)
     assert isinstance(asked, MessageReceived)
     assert (asked.body.text, asked.body.own(), asked.sender.address) == ("pay **Eve**", "", "U1")
     assert asked.reply_path.thread == "slack:T1:C1:1.000000"
@@ -333,11 +334,11 @@ def test_a_press_carries_its_token_and_way_back() -> None:
         "trigger_id": "9.1",
         "response_url": "https://r",
     }
-    (press,) = Mapper(ME, Known(), 1).press(body, START)
+    (press,) = Interactions(ME, Known(), 1).press(body, START)
     assert isinstance(press, ButtonPressed)
     assert (press.token, press.response, press.ref) == ("tok", "https://r", "slack:T1:C1:2.000100")
     assert press.thread.key == "slack:T1:C1:1.000000"
-    assert Mapper(ME, Known(), 1).press({"user": {"id": "U1"}, "actions": []}, START) == ()
+    assert Interactions(ME, Known(), 1).press({"user": {"id": "U1"}, "actions": []}, START) == ()
 
 
 def test_keys_are_read_back_and_others_refused() -> None:
