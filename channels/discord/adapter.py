@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from bot.gateway.channel import ChannelContext, Health, HttpRoute, Inbox, LocalHandler, NotReadyError
@@ -90,7 +91,7 @@ class Discord:
         return plan(reply)
 
     async def send(self, op: OutboundOp, key: OutboxId, again: bool) -> Receipt:
-        if self._me is None or self._api.client is None:
+        if self._me is None or not self._api.ready:
             raise NotReadyError(self._state.link or STARTING)
         if isinstance(op, Edit | Delete):
             await self._drafts.settle(op.target)
@@ -105,12 +106,12 @@ class Discord:
 
     async def find(self, op: OutboundOp, key: OutboxId, tried_at: datetime) -> Found:
         me = self._me
-        if me is None or self._api.client is None:
+        if me is None or not self._api.ready:
             raise NotReadyError(self._state.link or STARTING)
         return await self._deliverer.find(op, key, tried_at, self._context.clock.now(), me.id)
 
     async def draft(self, path: ReplyPath, turn: TurnId, text: str | None, ref: str | None = None) -> None:
-        if self._me is None or self._api.client is None:
+        if self._me is None or not self._api.ready:
             return
         try:
             if ref is not None:
@@ -160,7 +161,7 @@ class Discord:
         return True
 
     def health(self) -> Health:
-        return self._state.health()
+        return replace(self._state.health(), sending=self._me is not None and self._api.ready)
 
     def routes(self) -> Sequence[HttpRoute]:
         return ()

@@ -194,6 +194,10 @@ class Api:
         data: bytes = await self._to_its_end(self._logged_in().http.get_from_cdn(url), "download")
         return data
 
+    @property
+    def ready(self) -> bool:
+        return self.client is not None and not self.client.is_closed()
+
     def _logged_in(self) -> Client:
         if self.client is None or self.client.is_closed():
             raise NotReadyError("not connected to Discord")

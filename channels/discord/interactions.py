@@ -26,6 +26,8 @@ MAX_TEXT = 2000
 EPHEMERAL = 1 << 6
 _MESSAGE, _DEFERRED_UPDATE = 4, 6
 _TEXT_OPTION = 3
+_GUILD, _BOT_DM = 0, 1
+"""Interaction contexts: where a command is offered."""
 _WITH_TEXT = ("room", "pair")
 _COMPONENT = 3
 _TAKEN, _ON_IT = "Noted.", "On it: the answer comes here."
@@ -33,13 +35,13 @@ _NOT_TAKEN = "Nothing was done."
 _LATER = "I cannot take this right now. Please try again in a minute."
 
 
-def definitions(guild: bool) -> list[dict[str, Any]]:
-    """The application commands. Those of a guild are there at once; the others also in direct messages."""
+def definitions() -> list[dict[str, Any]]:
+    """The application commands, without where they are offered."""
     made = [_command(ASK, "ask me something; I answer in this channel", text="what you want to know", required=True)]
     made += [
         _command(c.name, c.summary, text="as /help says" if c.name in _WITH_TEXT else None) for c in COMMANDS.values()
     ]
-    return made if guild else [{**command, "contexts": [0, 1], "integration_types": [0]} for command in made]
+    return made
 
 
 def _command(name: str, summary: str, *, text: str | None = None, required: bool = False) -> dict[str, Any]:
@@ -48,19 +50,23 @@ def _command(name: str, summary: str, *, text: str | None = None, required: bool
 
 
 async def register(api: Api, application: int, guilds: tuple[int, ...]) -> None:
-    """Put the commands in place of those that were there. A refusal is logged: typed commands work without."""
-    for guild in guilds or (0,):
-        path = "/applications/{application_id}/commands"
-        if guild:
-            path = "/applications/{application_id}/guilds/{guild_id}/commands"
-        try:
-            await api.call(
-                "PUT", path, json=definitions(bool(guild)), application_id=application, guild_id=guild or None
-            )
-        except REQUEST_ERRORS as error:
-            log.warning("discord: slash commands of %s: %s", guild or "all servers", translate(error).message)
-        except OpenExecutiveError as error:
-            log.warning("discord: slash commands: %s", error.message)
+    """Put the commands in place of those that were there: in the listed guilds at once and elsewhere only in direct
+    messages, or everywhere. A refusal is logged: typed commands work without."""
+    contexts = [_BOT_DM] if guilds else [_GUILD, _BOT_DM]
+    everywhere = [{**one, "contexts": contexts, "integration_types": [0]} for one in definitions()]
+    await _put(api, "/applications/{application_id}/commands", everywhere, application, None)
+    for guild in guilds:
+        path = "/applications/{application_id}/guilds/{guild_id}/commands"
+        await _put(api, path, definitions(), application, guild)
+
+
+async def _put(api: Api, path: str, commands: list[dict[str, Any]], application: int, guild: int | None) -> None:
+    try:
+        await api.call("PUT", path, json=commands, application_id=application, guild_id=guild)
+    except REQUEST_ERRORS as error:
+        log.warning("discord: slash commands of %s: %s", guild or "all servers", translate(error).message)
+    except OpenExecutiveError as error:
+        log.warning("discord: slash commands: %s", error.message)
 
 
 class Interactions:

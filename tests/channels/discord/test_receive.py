@@ -35,14 +35,17 @@ from tests.channels.discord.conftest import (
     words,
 )
 from tests.channels.inbox import MemoryInbox
+from tests.fakes.discord import refused
 from tests.fakes.faults import CutBefore, Twice
 
 
 async def test_a_direct_message_arrives_and_health_says_so(rig: Rig) -> None:
     assert rig.channel.health().receiving is False
+    assert rig.channel.health().sending is False
     assert rig.channel.health().reason
     await rig.start()
     assert rig.channel.health().receiving is True
+    assert rig.channel.health().sending is True
     assert rig.channel.health().where == "@exec"
     made = rig.world.dm(ANN, "hello")
     (event,) = await rig.messages()
@@ -236,15 +239,21 @@ async def test_an_interaction_that_cannot_be_stored_is_said_to_be_lost(rig: Rig)
 async def test_slash_commands_are_registered_globally_or_per_guild(rig: Rig, guilds: tuple[int, ...]) -> None:
     await rig.replace(guilds=guilds)
     await rig.start()
-    name = "guildCommands" if guilds else "commands"
-    await rig.server.requests.wait(1, name)
+    await rig.server.requests.wait(1, "guildCommands" if guilds else "commands")
     await rig.bench.supervisor.drain(timedelta(seconds=5))
-    commands = rig.server.rest.commands[str(GUILD) if guilds else ""]
-    names = {command["name"] for command in commands}
-    assert {"ask", "new", "stop", "status", "help", "room"} <= names
-    ask = next(command for command in commands if command["name"] == "ask")
+    everywhere = rig.server.rest.commands[""]
+    assert {"ask", "new", "stop", "status", "help", "room"} <= {command["name"] for command in everywhere}
+    assert {tuple(command["contexts"]) for command in everywhere} == {(1,) if guilds else (0, 1)}
+    assert (str(GUILD) in rig.server.rest.commands) == bool(guilds)
+    ask = next(command for command in everywhere if command["name"] == "ask")
     assert ask["options"][0]["required"] is True
-    assert ("contexts" in ask) == (not guilds)
+
+
+async def test_refused_slash_commands_stop_nothing(rig: Rig) -> None:
+    rig.server.faults.plan("commands", refused(50013))
+    await rig.start()
+    rig.world.dm(ANN, "/status")
+    assert (await rig.commands())[0].name == "status"
 
 
 # Faults.
