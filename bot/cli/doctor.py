@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bot.cli.checks import machine, services
+from bot.cli.checks import machine, mail, services
 from bot.cli.checks.finding import Finding, Level, warn
 from bot.kernel.clock import SystemClock
 from bot.kernel.logs import Redactor
@@ -95,14 +95,19 @@ async def diagnose(
     found += machine.data_folder(settings.data_dir)
     found += machine.ports(settings, machine.daemon_running(settings.data_dir))
     found += machine.certificate(settings)
+    local_mode = local_mail_mode(settings, in_container)
+    found += mail.provable(settings, local_mode)
     if options.offline:
         return found
     timeout = options.timeout
-    local_mode = local_mail_mode(settings, in_container)
     found += await asyncio.to_thread(lambda: list(services.model(settings.llm, known, now, timeout)))
     found += await asyncio.to_thread(lambda: list(services.telegram(settings.channels.telegram, now, timeout)))
-    if settings.channels.email.enabled:
-        found += await services.relay(settings.channels.email.relay, timeout)
+    if (email := settings.channels.email).enabled:
+        token = await mail.access_token(email, settings.data_dir, SystemClock())
+        if isinstance(token, Finding):
+            found, token = [*found, token], None
+        found += await services.relay(email.relay, timeout, token=token)
+        found += await mail.mailbox(email, token, timeout)
     found += await asyncio.to_thread(lambda: list(services.sender_proof(settings, local_mode, timeout)))
     return found
 

@@ -191,9 +191,12 @@ def _models(settings: Llm, served: frozenset[str] | None, known: Known) -> Itera
 # --- mail -----------------------------------------------------------------------------------------------------------
 
 
-async def relay(settings: Relay, timeout: float, tls: ssl.SSLContext | None = None) -> list[Finding]:
-    """Connect, greet, encrypt and log in as a delivery would; no mail. `tls` replaces the system's trust."""
-    if settings.host is None:
+async def relay(
+    settings: Relay, timeout: float, tls: ssl.SSLContext | None = None, token: str | None = None
+) -> list[Finding]:
+    """Connect, greet, encrypt and log in as a delivery would; no mail. `tls` replaces the system's trust. A login by
+    token is tried only with a `token`."""
+    if settings.host is None or (settings.auth == "oauth" and token is None):
         return []
     import aiosmtplib  # only who has a relay needs it
 
@@ -210,7 +213,9 @@ async def relay(settings: Relay, timeout: float, tls: ssl.SSLContext | None = No
         async with asyncio.timeout(4 * timeout):
             await client.connect()
             await client.ehlo()
-            if settings.username is not None and settings.password is not None:
+            if settings.username is not None and settings.auth == "oauth" and token is not None:
+                await client.auth_xoauth2(settings.username, token)
+            elif settings.username is not None and settings.password is not None:
                 await client.login(settings.username, settings.password.get_secret_value())
             await client.quit()
     except aiosmtplib.SMTPAuthenticationError as error:

@@ -8,6 +8,7 @@ import email.policy
 from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ async def said(
     running_: Running, raw: bytes, mail_from: str = "principal@localhost", rcpt: str = "executive@localhost"
 ) -> str:
     """The whole reply to a mail, code included."""
-    async with RawClient(running_.port) as client:
+    async with RawClient(running_.port, timeout=60.0) as client:
         stuffed = raw.replace(b"\r\n.", b"\r\n..")
         return await client.transact(mail_from.encode(), rcpt.encode(), stuffed + b"\r\n.\r\n")
 
@@ -108,6 +109,43 @@ async def test_refusal_behind_our_own_server_makes_no_bounce(tmp_path: Path) -> 
     async with running(tmp_path, inbox, local_mode=False) as channel:
         assert await said(channel, mail("Hi"), "ann@corp.example") == server.OK
     assert len(inbox.turned_away) == 1
+
+
+async def test_refusal_of_anybody_else_is_said(tmp_path: Path) -> None:
+    inbox = Roster(["ann@corp.example"])
+    for number, peers in enumerate(([], ["10.0.0.0/8"])):
+        async with running(tmp_path, inbox, local_mode=False, smtp={"trusted_peers": peers}) as channel:
+            raw = mail("Hi", message_id=f"<{number}@corp.example>")
+            assert await said(channel, raw, "ann@corp.example") == server.STRANGER
+
+
+@pytest.mark.case(84)
+@pytest.mark.parametrize(("peers", "proven"), [(["127.0.0.1"], 1), (["10.0.0.0/8"], 0), ([], 0)])
+async def test_case_84_results_count_from_trusted_peers_only(tmp_path: Path, peers: list[str], proven: int) -> None:
+    inbox = Roster(["ann@corp.example"])
+    settings: dict[str, Any] = {"proof": "header", "authserv_id": "mx.bot.example", "per_user_from": ["corp.example"]}
+    word = "mx.bot.example; dmarc=pass header.from=corp.example; spf=pass smtp.mailfrom=ann@corp.example"
+    async with running(tmp_path, inbox, local_mode=False, smtp={"trusted_peers": peers}, **settings) as channel:
+        await said(channel, mail("Hi", authentication_results=word), "ann@corp.example")
+    assert len(inbox.events) == proven
+
+
+async def test_why_a_sender_is_unproven_is_noted(tmp_path: Path) -> None:
+    inbox = Roster(["ann@corp.example"])
+    async with running(tmp_path, inbox, local_mode=False) as channel:
+        await said(channel, mail("Hi"), "ann@corp.example")
+    (event,) = inbox.turned_away
+    assert isinstance(event, MessageReceived)
+    assert event.sender.note == "corp.example is not in per_user_from: its mail proves a domain, not a person"
+
+
+@pytest.mark.case(87)
+@pytest.mark.parametrize("rcpt", ["executive+notes@localhost", "EXECUTIVE+t-x-y@LocalHost"])
+async def test_case_87_tags_that_mean_nothing_fall_to_the_base(tmp_path: Path, rcpt: str) -> None:
+    inbox = Roster(["principal@localhost"])
+    async with running(tmp_path, inbox) as channel:
+        assert await said(channel, mail("Hi", **LOCAL), rcpt=rcpt) == server.OK
+    assert len(inbox.events) == 1
 
 
 async def test_refused_machine_mail_makes_no_bounce(tmp_path: Path) -> None:

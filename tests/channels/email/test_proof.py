@@ -309,3 +309,19 @@ def test_local_mode_believes_nobody_else(raw: bytes, rules: Rules, peer: str) ->
 def test_local_mode_asks_no_dns() -> None:
     assert not proof.needs_dns(LOCAL_MAIL, envelope(), LOCAL)
     assert proof.needs_dns(mail(), envelope(), RULES)
+
+
+@pytest.mark.parametrize(
+    ("peer", "networks", "among"),
+    [
+        ("10.1.2.3", ["10.1.0.0/16"], True),
+        ("10.2.2.3", ["10.1.0.0/16"], False),
+        ("::ffff:10.1.2.3", ["10.1.0.0/16"], True),
+        ("fd00::1", ["10.1.0.0/16", "fd00::/8"], True),
+        ("127.0.0.1", [], False),
+        ("nonsense", ["0.0.0.0/0"], False),
+        ("", ["0.0.0.0/0", "::/0"], False),
+    ],
+)
+def test_peers_are_trusted_by_network(peer: str, networks: list[str], among: bool) -> None:
+    assert proof.is_among(peer, networks) is among
