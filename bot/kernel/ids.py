@@ -19,6 +19,9 @@ OutboxId = NewType("OutboxId", str)
 TaskId = NewType("TaskId", str)
 BootId = NewType("BootId", str)
 ContentId = NewType("ContentId", str)
+DocumentId = NewType("DocumentId", str)
+SectionId = NewType("SectionId", str)
+ChunkId = NewType("ChunkId", str)
 BlobHash = NewType("BlobHash", str)
 """Lower-case SHA-256 of a file's bytes, 64 hexadecimal digits."""
 

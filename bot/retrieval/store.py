@@ -33,7 +33,7 @@ class Embedded:
 
 def enlist(tx: Tx, collection: str, items: Iterable[str]) -> None:
     """These can be searched for from now on, in this collection, once they are embedded."""
-    rows = [{"item": item, "collection": collection} for item in items]
+    rows = [{"item": item, "collection": collection, "model": ""} for item in items]
     if rows:
         tx.execute(_INSERT, rows)
 

@@ -11,7 +11,7 @@ embedding = sa.Table(
     metadata,
     sa.Column("item", sa.Text, primary_key=True),
     sa.Column("collection", sa.Text, nullable=False),
-    sa.Column("model", sa.Text, nullable=False, server_default=""),
+    sa.Column("model", sa.Text, nullable=False),
     sa.Column("data", sa.LargeBinary),
     sa.CheckConstraint("(model = '') = (data IS NULL)", name="embedded_by_a_model"),
     sa.Index("ix_embedding_model_item", "model", "item"),

@@ -34,6 +34,11 @@ def _constraints_sorted(sql: str) -> list[str]:
     return sorted(part.strip(" ,)") for part in re.split(r"(?=CONSTRAINT )|, (?=\w+ [A-Z]+)", sql))
 
 
+def _is_no_shadow(name: str | None, kind: str, _parents: object) -> bool:
+    """Full-text indexes and the tables in their shadow are made by triggers of DDL, not from the metadata."""
+    return kind != "table" or "_fts" not in (name or "")
+
+
 def test_a_new_file_and_a_migrated_one_have_the_same_schema(tmp_path: Path) -> None:
     made, migrated = tmp_path / "made.db", tmp_path / "migrated.db"
     migrate.prepare(made)
@@ -50,7 +55,8 @@ def test_alembic_finds_nothing_to_change_after_all_migrations(tmp_path: Path) ->
     migrate.upgrade(path)
     engine = sa.create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        options = {"compare_type": True, "compare_server_default": True, "include_name": _is_no_shadow}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
     engine.dispose()
 

@@ -1,4 +1,4 @@
-"""The first schema: audit, people, sessions, turns and transcript, inbox, outbox, journal."""
+"""The first schema: audit, people, sessions, turns and transcript, inbox, outbox, journal, documents, embeddings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+
+_ADD = "INSERT INTO chunk_fts(rowid, context, text) VALUES (new.seq, new.context, new.text);"
+_TAKE = "INSERT INTO chunk_fts(chunk_fts, rowid, context, text) VALUES ('delete', old.seq, old.context, old.text);"
+_FULL_TEXT_TRIGGERS = (
+    ("insert AFTER INSERT ON chunk", _ADD),
+    ("delete AFTER DELETE ON chunk", _TAKE),
+    ("update AFTER UPDATE ON chunk", f"{_TAKE} {_ADD}"),
+)
 
 
 def upgrade() -> None:
@@ -398,6 +406,110 @@ def upgrade() -> None:
     )
     op.create_index("ix_message_history", "message", ["session_id", "history_epoch", "turn_id", "position"])
     op.create_index("ix_message_ref", "message", ["ref"])
+    op.create_table(
+        "embedding",
+        sa.Column("item", sa.Text(), nullable=False),
+        sa.Column("collection", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("data", sa.LargeBinary()),
+        sa.CheckConstraint("(model = '') = (data IS NULL)", name=op.f("ck_embedding_embedded_by_a_model")),
+        sa.PrimaryKeyConstraint("item", name=op.f("pk_embedding")),
+    )
+    op.create_index("ix_embedding_model_item", "embedding", ["model", "item"])
+    op.create_index("ix_embedding_collection", "embedding", ["collection", "model"])
+    op.create_table(
+        "document",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("origin", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("audience", sa.Text(), nullable=False),
+        sa.Column("domain", sa.Text()),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("media_type", sa.Text(), nullable=False),
+        sa.Column("blob", sa.Text()),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("uploader", sa.Text()),
+        sa.Column("session_id", sa.Text()),
+        sa.Column("path", sa.Text()),
+        sa.Column("wider", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("pages", sa.Integer()),
+        sa.Column("characters", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("chunks", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("note", sa.Text()),
+        sa.Column("reason", sa.Text()),
+        sa.Column("dated", sa.BigInteger(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("decided_at", sa.BigInteger()),
+        sa.Column("decided_by", sa.Text()),
+        sa.CheckConstraint(
+            "status IN ('reading', 'pending', 'approved', 'rejected', 'withdrawn', 'failed')",
+            name=op.f("ck_document_status"),
+        ),
+        sa.CheckConstraint("origin IN ('built_in', 'command', 'sent', 'watched')", name=op.f("ck_document_origin")),
+        sa.CheckConstraint(
+            "audience IN ('public', 'company') OR audience LIKE 'department:_%'", name=op.f("ck_document_audience")
+        ),
+        sa.CheckConstraint("(origin = 'built_in') = (blob IS NULL)", name=op.f("ck_document_blob_unless_built_in")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_document")),
+        sa.UniqueConstraint("name_key", "audience", "version", name=op.f("uq_document_name_key_audience_version")),
+    )
+    op.create_index(
+        "uq_document_serving",
+        "document",
+        ["name_key", "audience"],
+        unique=True,
+        sqlite_where=sa.text("status = 'approved'"),
+    )
+    op.create_index("ix_document_status", "document", ["status", "audience"])
+    op.create_index("ix_document_digest", "document", ["digest"])
+    op.create_index("ix_document_session_id", "document", ["session_id"])
+    op.create_table(
+        "document_department",
+        sa.Column("document_id", sa.Text(), nullable=False),
+        sa.Column("department", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["document_id"], ["document.id"], name=op.f("fk_document_department_document_id")),
+        sa.PrimaryKeyConstraint("document_id", "department", name=op.f("pk_document_department")),
+    )
+    op.create_table(
+        "section",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("document_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("heading", sa.Text(), nullable=False),
+        sa.Column("page", sa.Integer()),
+        sa.Column("last_page", sa.Integer()),
+        sa.ForeignKeyConstraint(["document_id"], ["document.id"], name=op.f("fk_section_document_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_section")),
+        sa.UniqueConstraint("document_id", "position", name=op.f("uq_section_document_id_position")),
+    )
+    op.create_table(
+        "chunk",
+        sa.Column("seq", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("document_id", sa.Text(), nullable=False),
+        sa.Column("section_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("page", sa.Integer()),
+        sa.Column("context", sa.Text(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("tokens", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["document_id"], ["document.id"], name=op.f("fk_chunk_document_id")),
+        sa.ForeignKeyConstraint(["section_id"], ["section.id"], name=op.f("fk_chunk_section_id")),
+        sa.PrimaryKeyConstraint("seq", name=op.f("pk_chunk")),
+        sa.UniqueConstraint("id", name=op.f("uq_chunk_id")),
+        sa.UniqueConstraint("section_id", "position", name=op.f("uq_chunk_section_id_position")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_chunk_document_id", "chunk", ["document_id"])
+    op.execute(
+        "CREATE VIRTUAL TABLE chunk_fts USING fts5(context, text, content='chunk', content_rowid='seq', "
+        "tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    for name, body in _FULL_TEXT_TRIGGERS:
+        op.execute(f"CREATE TRIGGER chunk_fts_{name} BEGIN {body} END")
     for name, when in (
         ("update", "BEFORE UPDATE ON audit"),
         ("delete", "BEFORE DELETE ON audit"),
