@@ -22,8 +22,13 @@ def numbers_in(text: str) -> list[int]:
     return [int(found) for found in _NUMBER.findall(text)]
 
 
+PARAGRAPHS = 16
+
+
 def answer(text: str) -> str:
-    """What the model says to `text`: the numbers in it, in order."""
+    """What the model says to `text`: the numbers in it, in order; to "at length", that many numbered paragraphs."""
+    if "at length" in text:
+        return "\n\n".join(f"Paragraph {number}. {'word ' * 150}" for number in range(1, PARAGRAPHS + 1))
     return "Done: " + ", ".join(f"Item {number}" for number in numbers_in(text))
 
 

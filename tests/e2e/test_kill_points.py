@@ -3,12 +3,15 @@ counted at the far end by what they say."""
 
 from __future__ import annotations
 
+import re
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.farends import Count, FarEnd, MaildirEnd, RelayEnd, TelegramEnd, counts
 from tests.e2e.kills import HAPPENED_AT, UNCERTAIN_AT, Series, points_of
+from tests.e2e.numbers import PARAGRAPHS
 from tests.fakes.smtp import SmtpSink
 from tests.fakes.telegram import FakeTelegram
 
@@ -67,3 +70,39 @@ async def test_case_142_case_143_mail_into_a_maildir_killed_at_every_step(home: 
 @pytest.mark.case(143)
 async def test_case_142_case_143_mail_through_a_relay_killed_at_every_step(home: Path, relay: SmtpSink) -> None:
     await killed_at_every_step(Series(RelayEnd(relay), home, IN_PROCESS, NO_WEB))
+
+
+@pytest.mark.parametrize(
+    ("point", "unmarked", "marked"),
+    [
+        pytest.param("tx4_after:1", [1, 3, 4], [2], id="between two parts"),
+        pytest.param("send_before:2", [1, 3, 4], [2], id="before the second part"),
+        pytest.param("sent:2", [1, 2, 3, 4], [2], id="after the second part"),
+        pytest.param("tx4_before:4", [1, 2, 3, 4], [4], id="after the last part"),
+    ],
+)
+@pytest.mark.case(143)
+async def test_case_143_a_long_answer_cut_into_parts_goes_on_where_it_stopped(
+    home: Path, telegram: FakeTelegram, point: str, unmarked: list[int], marked: list[int]
+) -> None:
+    series = Series(TelegramEnd(telegram), home, IN_PROCESS, NO_WEB)
+    telegram.world.private_message(101, "Tell me at length")
+    daemon = await series.start(point)
+    try:
+        assert await daemon.ended() == -signal.SIGKILL
+        daemon = await series.start()
+        await daemon.ready("telegram")
+        await daemon.until(lambda: any(f"Paragraph {PARAGRAPHS}." in text for text in telegram.texts(101)))
+        await daemon.settled()
+        await daemon.stop()
+    finally:
+        await daemon.abandon()
+    parts = [[int(n) for n in re.findall(r"Paragraph (\d+)\.", text)] for text in telegram.texts(101)]
+    is_marked = ["may have reached you already" in text for text in telegram.texts(101)]
+    order = [part for part, again in zip(parts, is_marked, strict=True) if not again]
+    again = [part for part, again in zip(parts, is_marked, strict=True) if again]
+    whole = list(dict.fromkeys(tuple(part) for part in parts))
+    assert [number for part in whole for number in part] == list(range(1, PARAGRAPHS + 1))
+    assert [whole.index(tuple(part)) + 1 for part in order] == unmarked
+    assert [whole.index(tuple(part)) + 1 for part in again] == marked
+    assert series.parked() == []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import email
 import email.policy
+import textwrap
 from pathlib import Path
 
 import aiosmtplib
 import pytest
 
+from tests.channels.email.support import Domain
+from tests.cli.dns_server import running_dns
 from tests.e2e.daemon import audited, rows, running
 from tests.e2e.farends import AUTHSERV, RelayEnd, arrived_mail, base_settings, body_of
 from tests.fakes.faults import Answer, CutAfter
@@ -117,3 +120,27 @@ async def test_mail_to_somebody_else_is_not_taken(home: Path, relay: SmtpSink) -
         with pytest.raises(aiosmtplib.SMTPRecipientRefused):
             await send_mail(await daemon.smtp_port(), mail(1, results("pass")), BOSS, "other@company.example")
     assert rows(home / "data", "SELECT * FROM inbox") == []
+
+
+@pytest.mark.case(83)
+async def test_case_83_without_a_server_in_front_only_a_signature_of_the_senders_domain_proves(
+    home: Path, relay: SmtpSink
+) -> None:
+    domain = Domain("company.example")
+    # One TXT string holds 255 characters at most (RFC 1035 s3.3): a key comes in several.
+    texts = {name: '" "'.join(textwrap.wrap(values[0], 250)) for (name, _), values in domain.records.items()}
+    async with running_dns(texts) as nameserver:
+        settings = {
+            **base_settings(home / "data"),
+            **RelayEnd(relay).settings(),
+            "OPENEXECUTIVE_CHANNELS__EMAIL__PROOF": "auto",
+            "OPENEXECUTIVE_CHANNELS__EMAIL__NAMESERVERS": f'["{nameserver}"]',
+        }
+        del settings["OPENEXECUTIVE_CHANNELS__EMAIL__AUTHSERV_ID"]
+        async with running(settings, home, "email", launcher={"E2E_MODEL": "numbers"}) as daemon:
+            await send_mail(await daemon.smtp_port(), mail(1, results("pass")), BOSS, EXECUTIVE)
+            await send_mail(await daemon.smtp_port(), domain.sign(mail(2)), BOSS, EXECUTIVE)
+            await relay.mails.wait(1, timeout=60)
+            await daemon.settled()
+    assert [arrived_mail(parsed(one)).numbers for one in relay.mails] == [(2,)]
+    assert [row["reason"] for row in rows(home / "data", "SELECT reason FROM inbox ORDER BY seq")] == ["unproven", None]

@@ -20,6 +20,8 @@ from tests.fakes.telegram import FakeTelegram
 
 KILLS = int(os.environ.get("KILLS", "300"))
 SEED = int(os.environ.get("SEED", "1"))
+IN_PROCESS = {"E2E_MODEL": "numbers"}
+"""The model's client takes seconds to load: it is there for the steps, not for the hundreds of random lives."""
 PATIENT = {"OPENEXECUTIVE_WEB__ENABLED": "false", "OPENEXECUTIVE_INTAKE__MAX_ATTEMPTS": "10"}
 """The series is about what survives; that a turn is given up in the end has its own test."""
 
@@ -38,6 +40,7 @@ async def series(far_end: FarEnd, home: Path, launcher: Mapping[str, str], more:
         await daemon.stop()
     finally:
         await daemon.abandon()
+    run.launcher = IN_PROCESS
     await Dice(run, SEED).run(KILLS // 3, lambda line: print(line, file=sys.stderr, flush=True))
     tallies = run.table()
     uncertain = run.uncertain()
@@ -55,8 +58,8 @@ async def test_telegram(home: Path, telegram: FakeTelegram, model: FakeAnthropic
 
 
 async def test_mail_into_a_maildir(home: Path) -> None:
-    await series(MaildirEnd(home / "data"), home, {"E2E_MODEL": "numbers"}, {})
+    await series(MaildirEnd(home / "data"), home, IN_PROCESS, {})
 
 
 async def test_mail_through_a_relay(home: Path, relay: SmtpSink) -> None:
-    await series(RelayEnd(relay), home, {"E2E_MODEL": "numbers"}, {})
+    await series(RelayEnd(relay), home, IN_PROCESS, {})
