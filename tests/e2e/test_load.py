@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.daemon import Daemon, running
+from tests.e2e.daemon import Daemon, audited, running
 from tests.e2e.farends import base_settings, telegram_settings
 from tests.e2e.numbers import numbers_in, script, words
 from tests.fakes.anthropic import FakeAnthropic
@@ -101,3 +101,23 @@ async def test_no_session_waits_for_one_whose_model_hangs(
     await telegram.deliveries.until(lambda: answered(telegram, slow) == numbers_of(slow), timeout=60)
     await daemon.settled()
     assert {session: answered(telegram, session) for session in others} == {s: numbers_of(s) for s in others}
+
+
+@pytest.mark.case(145)
+async def test_case_145_a_stop_in_the_middle_of_the_rush_neither_loses_nor_repeats_anything(
+    home: Path, telegram: FakeTelegram, model: FakeAnthropic
+) -> None:
+    sessions = range(SESSIONS)
+    async with running(settings(home, telegram, model), home, "telegram") as daemon:
+        write_all(telegram)
+        await telegram.deliveries.wait(SESSIONS // 2, timeout=60)
+        await daemon.stop()
+    assert audited(home / "data", "delivery_uncertain") == []
+    async with running(settings(home, telegram, model), home, "telegram") as daemon:
+        await telegram.deliveries.until(
+            lambda: all(answered(telegram, session)[-1:] == numbers_of(session)[-1:] for session in sessions),
+            timeout=120,
+        )
+        await daemon.settled()
+    assert {session: answered(telegram, session) for session in sessions} == {s: numbers_of(s) for s in sessions}
+    assert audited(home / "data", "delivery_uncertain") == []
