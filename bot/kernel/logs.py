@@ -56,6 +56,11 @@ def configure(level: str, redactor: Redactor) -> None:
     for noisy in (
         "httpx",
         "httpx2",
+        "aiohttp",
+        "discord",
+        "slack_bolt",
+        "slack_sdk",
+        "chromadb",
         "httpcore",
         "httpcore2",
         "telegram",

@@ -45,10 +45,10 @@ class MemoryInbox:
             if self._seen.intersection(event.keys):
                 answers.append(Accepted.DUPLICATE)
                 continue
-            self._seen.update(event.keys)
             if isinstance(event, MessageReceived | MessageEdited) and event.addressed is Addressed.NOT:
                 answers.append(Accepted.IGNORED)
                 continue
+            self._seen.update(event.keys)
             self.events.append(event)
             answers.append(Accepted.NEW)
         self.batches.append(tuple(events))
