@@ -24,6 +24,7 @@ COMMANDS = {
     "doctor": "check every part that is configured",
     "status": "what the running daemon is doing",
     "pair": "link a chat account to a person",
+    "mail": "log in at the mail provider",
     "people": "who may speak to the executive",
     "rooms": "which rooms there are and who reads in them",
     "audit": "read and check what was recorded",

@@ -1,7 +1,7 @@
 """One IMAP connection (RFC 3501 with IDLE, MOVE, UIDPLUS where the server has them), as far as a mailbox needs it.
 
 Every wait ends: with the answer, with the settings' timeout, or at once when the connection breaks. What the server
-says unasked (new mail, BYE) is never lost between two commands. See docs/adr for why no library does this here.
+says unasked (new mail, BYE) is never lost between two commands. See docs/adr/0014 for why no library does this here.
 """
 
 from __future__ import annotations
