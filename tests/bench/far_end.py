@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import re
 import sys
 import time
@@ -174,7 +175,13 @@ async def model() -> None:
         await serve({"url": server.url}, {"request_bytes": request_bytes})
 
 
+def _tells_something(record: logging.LogRecord) -> bool:
+    """A subject that was stopped in the middle of a request is no news."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], ConnectionResetError)
+
+
 def main() -> None:
+    logging.getLogger("aiohttp.server").addFilter(_tells_something)
     parser = argparse.ArgumentParser(description="A far end of the benchmark.")
     parser.add_argument("kind", choices=["telegram", "model"])
     parser.add_argument("subjects", nargs="*")

@@ -14,8 +14,8 @@ from tests.bench import mail, report, subjects
 from tests.bench.report import Figure, median, percentile
 from tests.bench.subjects import FarEnd, Running, Subject
 
-CHATS = tuple(range(1001, 1051))
-NEW_CHATS = tuple(range(2001, 2021))
+CHATS_AT_ONCE = 50
+NEW_CHATS = tuple(range(2001, 2006))
 """People whose chats stay empty until a first message is needed."""
 SETTLE = 1.0
 
@@ -42,6 +42,7 @@ class Taken:
     """What was measured of one subject."""
 
     trips: list[float] = field(default_factory=list)
+    late_trips: list[float] = field(default_factory=list)
     close_trips: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     bursts: list[float] = field(default_factory=list)
@@ -83,14 +84,13 @@ class _Bench:
     taken: Mapping[str, Taken]
     _made: int = 0
 
-    def _subject(self, name: str) -> Subject:
-        """The subject with nothing stored yet."""
+    def _subject(self, name: str, people: Sequence[int]) -> Subject:
+        """The subject with nothing stored yet. `people` are those it knows, if it is one that knows people."""
         self._made += 1
         there = self.telegram.hello[name]
         folder = self.folder / f"{name}-{self._made}"
         if name == "plain":
             return subjects.plain(there["url"], there["token"], self.model.hello["url"])
-        people = (*CHATS, *NEW_CHATS)
         model_url = self.model.hello["url"] if name == "daemon" else None
         return subjects.daemon(self.command, folder, people, there["url"], there["token"], model_url)
 
@@ -98,10 +98,10 @@ class _Bench:
         """From the start of the process to the answer to a message that waits already."""
         for number in range(self.plan.starts):
             for name in ("plain", "daemon", "embedded"):
-                chat = NEW_CHATS[number]
+                chat = NEW_CHATS[number % len(NEW_CHATS)]
                 waiting = asyncio.gather(self.telegram.do("first", subject=name, chat=chat, text="hello"))
                 await asyncio.sleep(0.1)
-                async with subjects.running(self._subject(name), self.folder / f"{name}.log") as process:
+                async with subjects.running(self._subject(name, NEW_CHATS), self.folder / f"{name}.log") as process:
                     try:
                         (answer,) = await waiting
                     except EOFError as error:
@@ -115,22 +115,23 @@ class _Bench:
                 self.say(f"start {number + 1}/{self.plan.starts} {name}: {self.taken[name].starts[-1]:.2f} s")
 
     async def side_by_side(self) -> None:
+        people = [*chats_of(0), *(chat for number in range(self.plan.rounds) for chat in chats_of(number + 1))]
         async with AsyncExitStack() as stack:
             alive = {
                 name: await stack.enter_async_context(
-                    subjects.running(self._subject(name), self.folder / f"{name}.log")
+                    subjects.running(self._subject(name, people), self.folder / f"{name}.log")
                 )
                 for name in ("plain", "daemon")
             }
             for name, process in alive.items():
-                await self.telegram.do("first", subject=name, chat=NEW_CHATS[-1], text="hello")
+                await self.telegram.do("first", subject=name, chat=people[0], text="hello")
                 await asyncio.sleep(SETTLE)
                 self.taken[name].rss_idle = process.rss()
-                await self.telegram.do("one_by_one", subject=name, chats=CHATS, count=len(CHATS), pause=0)
+                await self.telegram.do("one_by_one", subject=name, chats=chats_of(0), count=100, pause=0)
             for number in range(self.plan.rounds):
                 order = ("plain", "daemon") if number % 2 else ("daemon", "plain")
                 for name in order:
-                    await self._round(name, alive[name])
+                    await self._round(name, alive[name], chats_of(number + 1))
                 self.say(
                     f"round {number + 1}/{self.plan.rounds}: "
                     + ", ".join(
@@ -141,19 +142,22 @@ class _Bench:
             await self._growth(alive)
             await self._idle(alive)
 
-    async def _round(self, name: str, process: Running) -> None:
+    async def _round(self, name: str, process: Running, chats: Sequence[int]) -> None:
+        """Every round has chats of its own, so that history stays as short as it mostly is."""
         taken = self.taken[name]
         count = self.plan.messages
+        # A first contact costs more: the room is judged, the session opened, the person told who reads what.
+        await self.telegram.do("one_by_one", subject=name, chats=chats, count=len(chats), pause=0)
         before = process.cpu()
-        paced = await self.telegram.do("one_by_one", subject=name, chats=CHATS, count=count, pause=self.plan.pause)
+        paced = await self.telegram.do("one_by_one", subject=name, chats=chats, count=count, pause=self.plan.pause)
         await asyncio.sleep(0.05)  # what follows an answer belongs to it
         taken.trips += paced["seconds"]
         taken.cpu.append((process.cpu() - before) / count)
-        close = await self.telegram.do("one_by_one", subject=name, chats=CHATS, count=count // 2, pause=0)
+        close = await self.telegram.do("one_by_one", subject=name, chats=chats, count=count // 2, pause=0)
         taken.close_trips += close["seconds"]
         for kind, speeds in (("burst", taken.bursts), ("side_by_side", taken.side_by_side)):
             before = process.cpu()
-            done = await self.telegram.do(kind, subject=name, chats=CHATS, each=4)
+            done = await self.telegram.do(kind, subject=name, chats=chats, each=4)
             speeds.append(done["messages"] / done["seconds"])
             taken.faults += done["faults"]
             if kind == "burst":
@@ -166,11 +170,15 @@ class _Bench:
         for name, process in alive.items():
             await asyncio.sleep(SETTLE)
             self.taken[name].rss_before = process.rss()
-            each = self.plan.growth // len(CHATS)
-            done = await self.telegram.do("side_by_side", subject=name, chats=CHATS, each=each)
+            each = self.plan.growth // CHATS_AT_ONCE
+            done = await self.telegram.do("side_by_side", subject=name, chats=chats_of(0), each=each)
             self.taken[name].faults += done["faults"]
             await asyncio.sleep(SETTLE)
             self.taken[name].rss_after = process.rss()
+            late = await self.telegram.do(
+                "one_by_one", subject=name, chats=chats_of(0), count=50, pause=self.plan.pause
+            )
+            self.taken[name].late_trips = late["seconds"]
             self.say(f"{name}: {self.taken[name].rss_before:.1f} MB → {self.taken[name].rss_after:.1f} MB")
 
     async def _idle(self, alive: Mapping[str, Running]) -> None:
@@ -202,6 +210,11 @@ class _Bench:
         return taken
 
 
+def chats_of(number: int) -> tuple[int, ...]:
+    """The chats of one round; 0 is the warming up and the long run."""
+    return tuple(range(10_000 + 100 * number, 10_000 + 100 * number + CHATS_AT_ONCE))
+
+
 def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -219,10 +232,12 @@ def figures(taken: Mapping[str, Taken], by_mail: Taken, plan: Plan) -> list[Figu
     def growth(of: Taken) -> float:
         return (of.rss_after - of.rss_before) * 2_000 / plan.growth
 
+    history = f"{plan.growth // CHATS_AT_ONCE} questions and answers; the plain bot keeps none"
     return [
         both("round trip, p50", "ms", lambda t: 1000 * median(t.trips), report.P50),
         both("round trip, p95", "ms", lambda t: 1000 * percentile(t.trips, 0.95), report.P95),
         both("without a pause, p50", "ms", lambda t: 1000 * median(t.close_trips)),
+        both("after a long history, p50", "ms", lambda t: 1000 * median(t.late_trips), None, history),
         both("processor per message", "ms", lambda t: 1000 * median(t.cpu)),
         both(
             "200 messages over 50 chats at once", "msg/s", lambda t: median(t.bursts), report.THROUGHPUT,
