@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from bot.gateway.channel import Accepted, Cursor, Inbox
+from bot.gateway.channel import Accepted, Inbox
 from bot.gateway.events import (
     Addressed,
     Change,
@@ -39,6 +39,8 @@ from channels.discord.where import Rules, Where
 
 log = logging.getLogger(__name__)
 
+TOGETHER = 50
+"""Frames that are committed at once when many wait."""
 RETRY = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
 
 _OF_CHANNEL = frozenset({"MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"})
@@ -105,38 +107,54 @@ class Receiver:
         self._inbox = inbox
         try:
             while True:
-                item = await self._queue.get()
-                if isinstance(item, _Read):
-                    for waiting in self._held.pop(item.channel, ()):
-                        await self._take(waiting, inbox)
-                else:
-                    await self._take(item, inbox)
+                items = [await self._queue.get()]
+                while len(items) < TOGETHER and not self._queue.empty():
+                    items.append(self._queue.get_nowait())
+                await self._take_all(items, inbox)
         finally:
             await self._history.stop()
 
+    async def _take_all(self, items: Sequence[_Heard | _Read], inbox: Inbox) -> None:
+        """In their order; messages that stand together are committed together."""
+        together: list[_Heard] = []
+        for item in items:
+            if isinstance(item, _Heard) and item.event in _OF_CHANNEL:
+                held = self._held.get(int(item.data["channel_id"]))
+                (together if held is None else held).append(item)
+            elif isinstance(item, _Read):
+                together += self._held.pop(item.channel, ())
+            else:
+                await self._take_messages(together, inbox)
+                together = []
+                await self._take(item, inbox)
+        await self._take_messages(together, inbox)
+
     async def _take(self, heard: _Heard, inbox: Inbox) -> None:
-        """Handle one event; repeat until it could be. One of a shape nobody foresaw is passed over."""
-        if heard.event in _OF_CHANNEL:
-            held = self._held.get(int(heard.data["channel_id"]))
-            if held is not None:
-                held.append(heard)
-                return
+        async def handle() -> None:
+            try:
+                await self._handle(heard, inbox)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                log.exception("discord: a %s cannot be read and is passed over", heard.event)
+
+        if heard.event != "INTERACTION_CREATE":
+            await self._until_taken(handle)
+            return
+        try:
+            await handle()
+        except TransientError as error:
+            # The platform waits three seconds and does not come again: better a plain no than silence.
+            log.warning("discord: an interaction could not be taken: %s", error.message)
+            self._interactions.acknowledge(heard.data, None)
+
+    async def _until_taken(self, work: Callable[[], Awaitable[None]]) -> None:
         failures = 0
         while True:
             try:
-                await self._handle(heard, inbox)
+                await work()
             except TransientError as error:
                 failures += 1
-                if heard.event == "INTERACTION_CREATE":
-                    # The platform waits three seconds and does not come again: better a plain no than silence.
-                    log.warning("discord: an interaction could not be taken: %s", error.message)
-                    self._interactions.acknowledge(heard.data, None)
-                    return
                 self._state.stored(f"what arrives cannot be taken in: {error.message}")
                 await self._clock.sleep(RETRY.delay(failures, error.retry_after))
-            except (AttributeError, KeyError, TypeError, ValueError):
-                log.exception("discord: a %s cannot be read and is passed over", heard.event)
-                return
             else:
                 self._state.stored(None)
                 return
@@ -144,8 +162,6 @@ class Receiver:
     async def _handle(self, heard: _Heard, inbox: Inbox) -> None:
         event, data = heard.event, heard.data
         match event:
-            case "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
-                await self._message(heard, inbox)
             case "INTERACTION_CREATE":
                 await self._interaction(data, inbox)
             case "READY":
@@ -169,27 +185,47 @@ class Receiver:
 
     # --- messages ---
 
-    async def _message(self, heard: _Heard, inbox: Inbox) -> None:
+    async def _take_messages(self, heard: Sequence[_Heard], inbox: Inbox) -> None:
+        if heard:
+            await self._until_taken(lambda: self._commit_messages(heard, inbox))
+
+    async def _commit_messages(self, heard: Sequence[_Heard], inbox: Inbox) -> None:
+        """Commit what these say, in one transaction, with the cursor of the last channel among them. The cursors of the
+        others stay behind, which costs a repeated look after a restart and nothing else."""
+        found: list[tuple[_Heard, Where, InboundEvent]] = []
+        for one in heard:
+            for where, event in await self._prepared(one):
+                await self._use(where, event, inbox)
+                found.append((one, where, event))
+        if not found:
+            return
+        await self._register.save(inbox)
+        created = [(where, int(one.data["id"])) for one, where, _ in found if one.event == "MESSAGE_CREATE"]
+        moved = next(((w, n) for w, n in reversed(created) if self._register.cursor(w.channel, n) is not None), None)
+        cursor = self._register.cursor(moved[0].channel, moved[1]) if moved is not None else None
+        answers = await inbox.accept([event for _, _, event in found], cursor)
+        if moved is not None:
+            self._register.committed(moved[0].channel, moved[1])
+        for (one, where, _), answer in zip(found, answers, strict=True):
+            if answer is Accepted.NEW and one.event == "MESSAGE_CREATE" and where.guild is not None:
+                # A room that opted in to more than what is said to the executive.
+                self._enter(where.channel, where.guild, int(one.data["id"]), thread=where.parent is not None)
+        await self._register.save(inbox)
+
+    async def _prepared(self, heard: _Heard) -> list[tuple[Where, InboundEvent]]:
         event, data = heard.event, heard.data
-        if event == "MESSAGE_UPDATE" and not data.get("edited_timestamp"):
-            return
-        where = await self._where(data)
-        if where is None:
-            return
-        if heard.joined is not None:
-            where = replace(where, ours=heard.joined or where.channel in self._places.joined)
-        events = self._mapped(event, data, where)
-        if not events:
-            return
-        cursor: Cursor | None = None
-        if event == "MESSAGE_CREATE":
-            await self._use(where, events[0], inbox)
-            cursor = self._register.cursor(where.channel, int(data["id"]))
-        answers = await inbox.accept(events, cursor)
-        if cursor is not None:
-            self._register.committed(where.channel, int(data["id"]))
-        elif event == "MESSAGE_CREATE" and Accepted.NEW in answers and where.guild is not None:
-            await self._enter(where.channel, where.guild, int(data["id"]), inbox, thread=where.parent is not None)
+        try:
+            if event == "MESSAGE_UPDATE" and not data.get("edited_timestamp"):
+                return []
+            where = await self._where(data)
+            if where is None:
+                return []
+            if heard.joined is not None:
+                where = replace(where, ours=heard.joined or where.channel in self._places.joined)
+            return [(where, each) for each in self._mapped(event, data, where)]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            log.exception("discord: a %s cannot be read and is passed over", event)
+            return []
 
     async def _where(self, data: Payload) -> Where | None:
         guild = int(data["guild_id"]) if data.get("guild_id") else None
@@ -217,23 +253,18 @@ class Receiver:
             return
         number = int(event.keys[0].rpartition(":")[2])
         if where.guild is None:
-            if await inbox.is_known(event.sender.address):
-                await self._enter(where.channel, 0, number - 1, inbox, thread=False)
+            if not self._register.used_today(where.channel) and await inbox.is_known(event.sender.address):
+                self._enter(where.channel, 0, number - 1, thread=False)
             return
-        await self._enter(where.channel, where.guild, number - 1, inbox, thread=where.parent is not None)
+        self._enter(where.channel, where.guild, number - 1, thread=where.parent is not None)
         opened = target_of(event.reply_path.thread).channel
         if opened is not None and opened != where.channel:
-            await self._enter(opened, where.guild, opened, inbox, thread=True)
+            self._enter(opened, where.guild, opened, thread=True)
 
-    async def _enter(self, channel: int, guild: int, since: int, inbox: Inbox, *, thread: bool) -> None:
+    def _enter(self, channel: int, guild: int, since: int, *, thread: bool) -> None:
         if thread:
             self._places.joined.add(channel)
-        if self._register.enter(channel, guild, since, thread=thread):
-            try:
-                await inbox.accept((), self._register.written())
-            except TransientError:
-                self._register.leave((channel,))
-                raise
+        self._register.enter(channel, guild, since, thread=thread)
 
     async def _interaction(self, data: Payload, inbox: Inbox) -> None:
         member = data.get("member")
@@ -247,6 +278,7 @@ class Receiver:
             return
         self._interactions.received(data)
         await self._use(where, events[0], inbox)
+        await self._register.save(inbox)
         answers = await inbox.accept(events)
         self._interactions.acknowledge(data, answers[0])
 
@@ -265,7 +297,8 @@ class Receiver:
         for thread in data.get("threads", ()):
             number = int(thread["id"])
             if "member" in thread and number > newest > 0 and number not in self._register:
-                await self._enter(number, guild, number - 1, inbox, thread=True)
+                self._enter(number, guild, number - 1, thread=True)
+        await self._register.save(inbox)
         known = self._register.of_guild(guild)
         self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)])
 
@@ -274,7 +307,7 @@ class Receiver:
         for channel in channels:
             await inbox.accept([memberships.removed(guild, channel, now)])
         self._register.leave(channels)
-        await inbox.accept((), self._register.written())
+        await self._register.save(inbox)
 
     async def _member(self, event: str, data: Payload, inbox: Inbox) -> None:
         if self._rules is None or int(data["user"]["id"]) == self._rules.me.id:
@@ -319,6 +352,7 @@ class Receiver:
         events = [event for one in messages for event in self._foreseen(one, where)]
         for event in events:
             await self._use(where, event, inbox)
+        await self._register.save(inbox)
         newest = int(messages[-1]["id"])
         await inbox.accept(events, self._register.cursor(channel, newest))
         self._register.committed(channel, newest)

@@ -42,6 +42,7 @@ class Register:
         self._days = days
         self._entries: dict[int, Entry] = {}
         self._positions: dict[int, int] = {}
+        self._unsaved = False
 
     async def load(self, inbox: Inbox) -> None:
         stored = await inbox.cursor(LIST)
@@ -92,25 +93,31 @@ class Register:
     def committed(self, channel: int, message: int) -> None:
         self._positions[channel] = max(message, self._positions.get(channel, 0))
 
-    def enter(self, channel: int, guild: int, since: int, *, thread: bool) -> bool:
-        """Note that a channel is used now; True if the list has to be written."""
+    def used_today(self, channel: int) -> bool:
         known = self._entries.get(channel)
-        today = self._today()
-        if known is not None and known.day == today:
-            return False
+        return known is not None and known.day == self._today()
+
+    def enter(self, channel: int, guild: int, since: int, *, thread: bool) -> None:
+        """Note that a channel is used now. The list has to be saved before what it is used for is committed."""
+        if self.used_today(channel):
+            return
+        known, today = self._entries.get(channel), self._today()
         self._entries[channel] = replace(known, day=today) if known else Entry(guild, since, today, thread)
-        oldest = sorted(self._entries.items(), key=lambda item: item[1].day, reverse=True)
-        self._entries = {c: e for c, e in oldest[:_AT_MOST] if today - e.day <= max(self._days, 1)}
-        return True
+        latest = sorted(self._entries.items(), key=lambda item: item[1].day, reverse=True)
+        self._entries = {c: e for c, e in latest[:_AT_MOST] if today - e.day <= max(self._days, 1)}
+        self._unsaved = True
 
     def leave(self, channels: Iterable[int]) -> None:
-        """Forget channels that are gone; the list is written with its next change."""
+        """Forget channels that are gone."""
         for channel in channels:
-            self._entries.pop(channel, None)
+            self._unsaved = self._entries.pop(channel, None) is not None or self._unsaved
 
-    def written(self) -> Cursor:
-        listed = {str(c): [e.guild, e.since, e.day, e.thread] for c, e in self._entries.items()}
-        return Cursor(LIST, json.dumps(listed, separators=(",", ":")))
+    async def save(self, inbox: Inbox) -> None:
+        """Write the list if it has changed. Raises `TransientError`; then it is still to be written."""
+        if self._unsaved:
+            listed = {str(c): [e.guild, e.since, e.day, e.thread] for c, e in self._entries.items()}
+            await inbox.accept((), Cursor(LIST, json.dumps(listed, separators=(",", ":"))))
+            self._unsaved = False
 
     def _today(self) -> int:
         return (self._clock.now().date() - _FIRST_DAY) // _DAY

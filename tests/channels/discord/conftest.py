@@ -70,7 +70,7 @@ class Rig:
         self._marks += 1
         self.world.message(LOBBY, EVE, sticker=f"mark {self._marks}")  # shown whatever the intents are
         mark = f"[sticker mark {self._marks}]"
-        await self.inbox.until(lambda: any(texts(list(batch)) == [mark] for batch in self.inbox.batches))
+        await self.inbox.until(lambda: any(mark in texts(list(batch)) for batch in self.inbox.batches))
 
     @asynccontextmanager
     async def hurrying(self) -> AsyncIterator[None]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from bot.kernel.errors import TransientError
 from channels.discord.keys import snowflake_at
 from channels.discord.register import Register
 from tests.channels.discord.conftest import ANN, BEN, BOT, FORUM, GENERAL, GUILD, ME, SECRET, Rig, texts
@@ -207,6 +210,38 @@ async def test_strangers_do_not_fill_the_register(rig: Rig) -> None:
     assert [str(channel) for channel in register.of_guild(0)] == [rig.world.dm_channel(ANN).id]
 
 
+async def test_what_waits_together_is_committed_together(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    await rig.start()
+    rig.world.dm(ANN, "warm")
+    await rig.messages()
+    gate = asyncio.Event()
+    accept = rig.inbox.accept
+
+    async def slow(*given: Any) -> Any:
+        await gate.wait()
+        return await accept(*given)
+
+    monkeypatch.setattr(rig.inbox, "accept", slow)
+    before = len(rig.inbox.batches)
+    for n in range(20):
+        rig.world.dm(ANN if n % 2 else BEN, f"m{n}")
+    beats = rig.server.frames.count("heartbeat")
+    rig.server.gateway.reconnect()
+    await rig.server.frames.wait(1, "resume")
+    assert rig.server.frames.count("heartbeat") >= beats
+    gate.set()
+    await rig.messages(21)
+    assert texts(rig.inbox.events)[1:] == [f"m{n}" for n in range(20)]
+    assert len(rig.inbox.batches) - before < 15
+    await rig.replace()
+    seen = len(rig.inbox.events)
+    await rig.start()
+    await rig.settled()
+    rig.world.dm(BEN, "last")
+    await rig.messages(22)
+    assert len(rig.inbox.events) == seen + 1, "cursors that stayed behind repeat nothing"
+
+
 # The register by itself.
 
 
@@ -216,10 +251,15 @@ async def test_the_register_keeps_positions_and_forgets_what_is_long_unused() ->
     register = Register(clock, 7)
     await register.load(inbox)
     newer = snowflake_at(clock.now())
-    assert register.enter(1, 100, newer, thread=True)
-    assert not register.enter(1, 100, newer + 5, thread=True)
-    assert register.enter(2, 0, newer, thread=False)
-    await inbox.accept((), register.written())
+    register.enter(1, 100, newer, thread=True)
+    register.enter(1, 100, newer + 5, thread=True)
+    register.enter(2, 0, newer, thread=False)
+    inbox.fail(1)
+    with pytest.raises(TransientError):
+        await register.save(inbox)
+    await register.save(inbox)
+    await register.save(inbox)
+    assert len(inbox.batches) == 1, "written once, when it could be"
     cursor = register.cursor(1, newer + 9)
     assert cursor is not None
     await inbox.accept((), cursor)
@@ -232,7 +272,7 @@ async def test_the_register_keeps_positions_and_forgets_what_is_long_unused() ->
     assert again.threads() == {1}
     assert again.of_guild(100) == (1,)
     clock.advance(timedelta(days=8))
-    assert again.enter(2, 0, newer, thread=False)
+    again.enter(2, 0, newer, thread=False)
     assert 1 not in again
     assert again.recent(again.of_guild(0)) == (2,)
 

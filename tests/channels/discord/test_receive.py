@@ -267,7 +267,7 @@ async def test_case_63_a_message_that_comes_twice_is_one_event(rig: Rig) -> None
     rig.world.dm(ANN, "after")
     await rig.messages(2)
     assert texts(rig.inbox.events) == ["once", "after"]
-    assert sum(len(batch) for batch in rig.inbox.batches if texts(list(batch)) == ["once"]) == 2
+    assert sum(texts(list(batch)).count("once") for batch in rig.inbox.batches) == 2
 
 
 @pytest.mark.case(70)
