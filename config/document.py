@@ -32,7 +32,7 @@ def toml_value(value: object) -> str:
 
 def render_toml(choices: Mapping[str, object]) -> str:
     """The whole settings file as text: every key with description, default and what is allowed, commented out, but
-    those of `choices` (dotted key, a person's id in it: `people.anna.name`) set. KeyError for a key that is none."""
+    those of `choices` (dotted key, with its id: `people.anna.name`) set. KeyError for a key that is none."""
     chosen = {tuple(name.split(".")): value for name, value in choices.items()}
     for path in chosen:
         if keys.find(path) is None:
@@ -53,21 +53,34 @@ def _toml_table(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator
             yield from ("", *_toml_key(key, chosen.get(key.path)))
         return
     if ANY in table.path:
-        ids = dict.fromkeys(path[1] for path in chosen if path[0] == "people")
         yield from ("", *_comment(table.description))
-        for person in ids:
-            yield from ("", f"[people.{person}]")
-            for key in table.keys:
-                yield from _toml_key(key, chosen.get(("people", person, key.path[-1])))
-        if not ids:
-            yield "# [people.anna]"
-            yield '# name = "Anna"'
-            for key in table.keys[1:]:
-                yield from _toml_key(key, None)
+        yield from _toml_named(table, chosen)
         return
     yield from ("", *_comment(table.description), f"[{dotted(table.path)}]")
     for key in table.keys:
         yield from _toml_key(key, chosen.get(key.path))
+
+
+_EXAMPLES = {"people": "anna", "specialists": "finance"}
+
+
+def _toml_named(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator[str]:
+    """A table for each id among the choices; without one, an example in comments."""
+    parent = table.path[0]
+    ids = dict.fromkeys(path[1] for path in chosen if path[0] == parent)
+    for each in ids:
+        yield from ("", f"[{parent}.{each}]")
+        for key in table.keys:
+            yield from _toml_key(key, chosen.get((parent, each, key.path[-1])))
+    if ids:
+        return
+    example = _EXAMPLES[parent]
+    yield f"# [{parent}.{example}]"
+    for key in table.keys:
+        if key.default is Required:
+            yield f"# {key.path[-1]} = {toml_value(example.title())}"
+        else:
+            yield from _toml_key(key, None)
 
 
 def _toml_key(key: Key, value: object) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The schema as a list of tables and keys: what the loader, the documents and the masked view walk along.
 
-A path is a tuple of names, `("channels", "telegram", "token")`; written down it is joined by dots. A person's id is a
-name in it; in the list of keys it stands as `<id>`.
+A path is a tuple of names, `("channels", "telegram", "token")`; written down it is joined by dots. The id of a person
+and the name of a specialist are names in it; in the list of keys they stand as `<id>`.
 """
 
 from __future__ import annotations
@@ -79,12 +79,18 @@ def _table_paths() -> frozenset[KeyPath]:
     return frozenset(paths | {path[:-1] for path in paths if path and path[-1] == ANY})
 
 
+@cache
+def named() -> frozenset[str]:
+    """Tables of the top level that hold one table for each id that is chosen freely: `people`, `specialists`."""
+    return frozenset(table.path[0] for table in tables() if ANY in table.path)
+
+
 def _general(path: Sequence[str]) -> KeyPath:
-    return tuple(ANY if n == 1 and path[0] == "people" else name for n, name in enumerate(path))
+    return tuple(ANY if n == 1 and path[0] in named() else name for n, name in enumerate(path))
 
 
 def find(path: Sequence[str]) -> Key | None:
-    """The key at `path`, a person's id taken for `<id>`."""
+    """The key at `path`, an id that was chosen freely taken for `<id>`."""
     return _by_path().get(_general(path))
 
 
@@ -98,11 +104,11 @@ def secrets() -> tuple[Key, ...]:
 
 
 def leaves(settings: Settings) -> Iterator[tuple[KeyPath, Key, object]]:
-    """Every key with its value in `settings`, people one by one."""
+    """Every key with its value in `settings`, people and specialists one by one."""
     for table in tables():
         ids: Iterable[KeyPath] = [table.path]
-        if table.path[:1] == ("people",):
-            ids = [("people", person) for person in settings.people]
+        if ANY in table.path:
+            ids = [(table.path[0], each) for each in getattr(settings, table.path[0])]
         for path in ids:
             section: object = settings
             for name in path:
@@ -154,11 +160,11 @@ def _tables(model: type[BaseModel], path: KeyPath) -> Iterator[Table]:
     keys: list[Key] = []
     below: list[tuple[type[BaseModel], KeyPath]] = []
     for name, info in model.model_fields.items():
-        section, person = _section(info.annotation), _section_of_dict(info.annotation)
+        section, each = _section(info.annotation), _section_of_dict(info.annotation)
         if section is not None:
             below.append((section, (*path, name)))
-        elif person is not None:
-            below.append((person, (*path, name, ANY)))
+        elif each is not None:
+            below.append((each, (*path, name, ANY)))
         else:
             keys.append(_key((*path, name), info))
     yield Table(path, " ".join((model.__doc__ or "").split()), tuple(keys))

@@ -160,9 +160,9 @@ def _fault_in(detail: ErrorDetails, merged: Layer, file: Path | None, secrets: l
         problem = "there is no such setting" + (f"; did you mean {near}?" if near else "")
         return Fault(where, keys.dotted(path), problem)
     key = keys.find(path)
-    if key is None:  # a table, or a person's id
+    if key is None:  # a table, or an id that was chosen freely
         if remark:
-            return Fault(where, keys.dotted(path), "not an id for a person", None, _ID_ALLOWED)
+            return Fault(where, keys.dotted(path), *_NO_ID[path[0]])
         return Fault(where, keys.dotted(path), "not a table", None, f"[{keys.dotted(path)}] with keys below it")
     match detail["type"]:
         case "missing":
@@ -175,7 +175,10 @@ def _fault_in(detail: ErrorDetails, merged: Layer, file: Path | None, secrets: l
     return Fault(where, keys.dotted(path), remark + problem, given, key.allowed)
 
 
-_ID_ALLOWED = "small letters, digits, - and _, at most 40 characters"
+_NO_ID: Mapping[str, tuple[str, None, str]] = {
+    "people": ("not an id for a person", None, "small letters, digits, - and _, at most 40 characters"),
+    "specialists": ("not a name for a specialist", None, "small letters, digits and _, at most 31 characters"),
+}
 
 
 def _fault_of(finding: rules.Finding, merged: Layer, file: Path | None) -> Fault:

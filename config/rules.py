@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from config.schema import Email, Settings
+from config.schema import BUILT_IN_SPECIALISTS, Email, Settings
 from config.types import is_loopback
 
 
@@ -28,7 +28,7 @@ def check(settings: Settings) -> tuple[Finding, ...]:
     """Every broken rule, in the order of the settings."""
     return tuple(
         finding
-        for rule in (_people, _llm, _discord, _telegram, _slack, _mail, _terminal, _web, _channels)
+        for rule in (_people, _specialists, _llm, _discord, _telegram, _slack, _mail, _terminal, _web, _channels)
         for finding in rule(settings)
     )
 
@@ -78,6 +78,24 @@ def _people(settings: Settings) -> Iterator[Finding]:
             'role = "principal" for one person at least',
             "warning",
         )
+
+
+def _specialists(settings: Settings) -> Iterator[Finding]:
+    for name, own in settings.specialists.items():
+        here = f"specialists.{name}"
+        if own.charter is not None and own.charter_file is not None:
+            yield Finding((f"{here}.charter", f"{here}.charter_file"), "given as text and as a file", "one of the two")
+        if name in BUILT_IN_SPECIALISTS or not own.enabled:
+            continue
+        close = difflib.get_close_matches(name, BUILT_IN_SPECIALISTS, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        needed = {"title": own.title, "when": own.when, "charter": own.charter or own.charter_file}
+        for key in (key for key, value in needed.items() if value is None):
+            yield Finding(
+                (f"{here}.{key}",),
+                f"missing: no specialist of this name comes with the program{hint}",
+                f"title, when and charter, or one of {', '.join(BUILT_IN_SPECIALISTS)}",
+            )
 
 
 def _llm(settings: Settings) -> Iterator[Finding]:
@@ -273,7 +291,8 @@ def _web(settings: Settings) -> Iterator[Finding]:
             "missing: web.host is not loopback",
             "the names under which the server is asked, for example executive.example.org",
         )
-    if settings.channels.email.enabled and web.port == smtp.port != 0 and web.host == smtp.host:
+    listens = settings.channels.email.enabled and smtp.enabled
+    if listens and web.port == smtp.port != 0 and web.host == smtp.host:
         yield Finding(("web.port", "channels.email.smtp.port"), "channels.email.smtp.port is the same", "another port")
 
 

@@ -25,6 +25,7 @@ from config.types import (
     Port,
     Role,
     Secret,
+    SpecialistKey,
     TimeZone,
     Url,
     Wait,
@@ -73,12 +74,47 @@ class Company(Section):
     time_zone: TimeZone = Field("UTC", description="for people without one of their own")
 
 
+BUILT_IN_SPECIALISTS = ("board", "counsel", "finance", "marketing", "operations", "people", "product", "strategy")
+
+
+class Specialist(Section):
+    """One field that the executive consults before it answers: `[specialists.<name>]`. Eight come with the program:
+    board, counsel, finance, marketing, operations, people, product, strategy; what is left out of one of them stays as
+    it is. Any other name adds one, which needs title, when and a charter."""
+
+    enabled: bool = Field(True, description="false: it is never consulted")
+    title: str | None = Field(None, description="the field's name", min_length=1, max_length=60)
+    when: str | None = Field(
+        None, description="what it is consulted about; the executive chooses by this", min_length=1, max_length=1_000
+    )
+    tier: Literal["light", "standard", "deep"] | None = Field(
+        None, description="which of llm.models thinks (deep: at length); when left out: its charter's, else standard"
+    )
+    charter: str | None = Field(
+        None,
+        description="what it knows, asks for, never does, and how it answers, in place of the charter it comes with",
+        min_length=1,
+        max_length=20_000,
+    )
+    charter_file: FilePath | None = Field(None, description="the same as a file in UTF-8 (at most 20 kB)")
+    domains: tuple[str, ...] | None = Field(None, description="domains of knowledge that it may look into")
+    departments: tuple[str, ...] | None = Field(None, description="departments whose field it is")
+
+
 class Models(Section):
     """Names of models. Each has a fallback that is asked when it is overloaded or unavailable."""
 
     orchestrator: str = Field("claude-opus-5-5", description="answers people", min_length=1)
     orchestrator_fallback: OptionalName = Field(
         "claude-sonnet-5-5", description='asked when the first is unavailable; "none": nobody is'
+    )
+    standard: str = Field("claude-sonnet-5-5", description="specialists of tier standard", min_length=1)
+    standard_fallback: OptionalName = Field(
+        "claude-haiku-5-5", description='asked when that is unavailable; "none": nobody is'
+    )
+    deep: str = Field("claude-opus-5-5", description="specialists of tier deep, with thinking", min_length=1)
+    deep_fallback: OptionalName = Field(
+        "claude-sonnet-5-5", description='asked when that is unavailable; "none": nobody is'
     )
     light: str = Field("claude-haiku-5-5", description="small questions: whether a room speaks to me", min_length=1)
     light_fallback: OptionalName = Field("none", description='asked when that is unavailable; "none": nobody is')
@@ -97,6 +133,9 @@ class Llm(Section):
     models: Models = Models()
     max_tokens: int = Field(4096, ge=256, le=64000, description="longest answer, in tokens")
     timeout: Duration = Field(timedelta(minutes=5), description="one model call, retries included")
+    consult_timeout: Duration = Field(
+        timedelta(minutes=3), description="longest that a specialist is waited for; the answer then goes without it"
+    )
     history_tokens: int = Field(
         60_000, ge=2_000, description="largest share of a prompt that history may take, in tokens"
     )
@@ -321,6 +360,9 @@ class Settings(Section):
     people: Annotated[dict[PersonKey, Person], Allowed("a table per person: [people.<id>] with the person's name")] = (
         Field(default_factory=dict, description="the roster; empty: one principal, principal@localhost")
     )
+    specialists: Annotated[
+        dict[SpecialistKey, Specialist], Allowed("a table per specialist: [specialists.<name>] with what differs")
+    ] = Field(default_factory=dict, description="specialists added, switched off or changed")
     access: Access = Access()
     llm: Llm = Llm()
     channels: Channels = Channels()

@@ -192,6 +192,11 @@ PersonKey = Annotated[
     Field(pattern=r"\A[a-z0-9][a-z0-9_-]{0,39}\z"),
     Allowed("an id of small letters, digits, - and _, at most 40 characters"),
 ]
+SpecialistKey = Annotated[
+    str,
+    Field(pattern=r"\A[a-z][a-z0-9_]{0,30}\z"),
+    Allowed("a name of small letters, digits and _, at most 31 characters"),
+]
 OptionalName = Annotated[str | None, BeforeValidator(_none), Allowed('text, or "none"')]
 """For a key whose default is a name: TOML has no null."""
 FilePath = Annotated[Path, Allowed("a path; ~ and paths relative to the settings file are understood")]

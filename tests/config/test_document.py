@@ -43,7 +43,7 @@ def test_every_commented_default_is_allowed_and_is_the_default(read: Reader) -> 
     """Uncommenting every line that has a value changes nothing."""
     text = re.sub(r"^# (\w+ = .+)$", r"\1", render_toml({}), flags=re.MULTILINE)
     people = text.index("# [people.anna]")
-    text = text[:people] + text[text.index("[access]") :]
+    text = text[:people] + text[text.index("[access]") :]  # examples of people and specialists
     assert read(text).settings == read("").settings
 
 

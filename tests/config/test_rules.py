@@ -107,6 +107,7 @@ def test_webhook_mode_needs_all_its_parts(read: Reader, text: str, keys: set[str
         '[web]\nhost = "0.0.0.0"\nallowed_hosts = ["executive.example.org", "10.0.0.1:8321", "[::1]:8321"]',
         "[web]\nport = 0\n[channels.email.smtp]\nport = 0",
         "[web]\nport = 2525\n[channels.email]\nenabled = false",
+        IMAP + 'password = "b"\n[channels.email.smtp]\nenabled = false\n[web]\nport = 2525',
         '[channels.email.relay]\nhost = "127.0.0.1"\nusername = "a"\npassword = "b"\nsecurity = "none"',
         ANNA + 'email = ["a@example.org", "A@example.org"]\n[channels.terminal]\nperson = "anna"',
         '[channels.terminal]\nperson = "principal"',
