@@ -10,6 +10,7 @@ import asyncio
 import base64
 import contextlib
 import re
+import socket
 import ssl
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ Security = Literal["tls", "starttls", "none"]
 LINE_LIMIT = 1 << 24
 """Bytes of one line: a search over a million messages fits."""
 QUEUE = 256
+_PROBES = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""The second is macOS's name of the first. Seconds, and the number of probes that may stay unanswered."""
 _EXISTS = re.compile(rb"\* (\d+) EXISTS", re.IGNORECASE)
 _CODE = re.compile(rb"\[(UIDVALIDITY|UIDNEXT) (\d+)\]", re.IGNORECASE)
 
@@ -88,6 +91,7 @@ class ImapClient:
                 )
         except (OSError, TimeoutError) as error:
             raise LostError(f"{host}:{port} cannot be reached ({_words(error)})") from error
+        _keep_alive(writer.get_extra_info("socket"))
         client = cls(reader, writer, timeout, max_literal)
         try:
             await client._greet(context if security == "starttls" else None, host)
@@ -339,6 +343,14 @@ class ImapClient:
             if line.text.upper().startswith(b"* BYE"):
                 self._bye = line.shown.removeprefix("* BYE").strip()
             await self._lines.put(line)
+
+
+def _keep_alive(connection: socket.socket) -> None:
+    """A server that is gone without a word is noticed within a minute, even while nothing is said."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES.items():
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 async def _awaited(work: Awaitable[object]) -> None:

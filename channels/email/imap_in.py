@@ -30,8 +30,8 @@ from config.schema import Email
 
 log = logging.getLogger(__name__)
 
-IDLE = timedelta(minutes=25)
-"""RFC 2177: a client renews IDLE every 29 minutes at the latest."""
+IDLE = timedelta(minutes=9)
+"""RFC 2177: a client renews IDLE every 29 minutes at the latest; many routers forget a silent connection sooner."""
 PUT_OFF = timedelta(minutes=5)
 """Between tries of messages whose sender could not be proven because DNS did not answer."""
 GIVE_UP = timedelta(days=1)

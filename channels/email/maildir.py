@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,13 +60,22 @@ class Maildir:
         """When the mail of `key` was delivered; None if it is not there. Mail that a reader moved counts as there: in
         `cur` under the same name with flags, or in a subfolder (Maildir++: a folder whose name begins with a dot)."""
         name = self._name(key)
-        for folder in (self.root, *sorted(self.root.glob(".*/"))):
-            for path in (folder / "new" / name, folder / "cur" / name, *(folder / "cur").glob(f"{name}:*")):
-                try:
-                    return _time_of(path)
-                except FileNotFoundError:
-                    continue
+        for path in self._places(name):
+            try:
+                return _time_of(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
         return None
+
+    def _places(self, name: str) -> Iterator[Path]:
+        """Where the mail may be, likely places first. The folder of copies only grows, and is not listed."""
+        yield self.root / "new" / name
+        yield self.sent / "cur" / f"{name}:2,S"
+        for folder in (self.root, *sorted(self.root.glob(".*/"))):
+            yield folder / "new" / name
+            yield folder / "cur" / name
+            if folder != self.sent:
+                yield from (folder / "cur").glob(f"{name}:*")
 
     def remove(self, key: OutboxId) -> bool:
         """Take the mail of `key` away. Whether it was there."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.gateway import commands
@@ -139,7 +139,7 @@ def to_event(
     if command is not None:
         return CommandInvoked(
             keys=keys, ref=this, thread=thread, place=place, sender=sender, name=command.name,
-            arguments=command.arguments, sent_at=sent_at, reply_path=path, live=False, raw=raw,
+            arguments=command.arguments, sent_at=sent_at, reply_path=replace(path, also=()), live=False, raw=raw,
         )  # fmt: skip
     return MessageReceived(
         keys=keys, ref=this, thread=thread, place=place, sender=sender, body=body, sent_at=sent_at, addressed=addressed,

@@ -207,7 +207,8 @@ def settings_file(loaded: Loaded) -> Finding:
 def certificate(settings: Settings) -> Iterator[Finding]:
     """The certificate for STARTTLS on incoming mail can be loaded."""
     smtp = settings.channels.email.smtp
-    if not settings.channels.email.enabled or smtp.certificate is None or smtp.key is None:
+    listens = settings.channels.email.enabled and smtp.enabled
+    if not listens or smtp.certificate is None or smtp.key is None:
         return
     where = "channels.email.smtp.certificate, channels.email.smtp.key"
     try:
@@ -229,7 +230,7 @@ def ports(settings: Settings, running: bool) -> Iterator[Finding]:
     smtp = settings.channels.email.smtp
     wanted = [
         ("web.port", settings.web.enabled, settings.web.host, settings.web.port),
-        ("channels.email.smtp.port", settings.channels.email.enabled, smtp.host, smtp.port),
+        ("channels.email.smtp.port", settings.channels.email.enabled and smtp.enabled, smtp.host, smtp.port),
     ]
     for key, enabled, host, port in wanted:
         if enabled and port != 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -195,6 +196,17 @@ async def test_bye_is_told_with_its_words_even_while_idling() -> None:
         async with asyncio.timeout(10):
             with pytest.raises(LostError, match="Too many connections"):
                 await waiting
+
+
+async def test_connection_that_is_silently_gone_is_probed_for() -> None:
+    async with FakeImap() as fake, opened(fake) as client:
+        connection = client._writer.get_extra_info("socket")
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        idle, every, times = (
+            connection.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        )
+        assert idle + every * times <= 60
 
 
 async def test_silent_server_is_given_up() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.gateway.events import MessageReceived, Proof, ReplyPath
+from bot.gateway.events import CommandInvoked, MessageReceived, Proof, ReplyPath
 from bot.gateway.operations import OutboundOp, OutFile, Reply, Send
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import OutboxId, new_id
@@ -78,6 +78,18 @@ async def test_case_85_of_the_others_only_the_roster_is_answered_too(tmp_path: P
 )
 async def test_case_85_recipients_that_are_not_the_askers_own_words_get_nothing(tmp_path: Path, raw: bytes) -> None:
     assert (await asked(tmp_path, raw)).reply_path.also == ()
+
+
+async def test_answer_to_a_command_goes_to_whoever_gave_it(tmp_path: Path) -> None:
+    inbox = Roster([ANN, BOB])
+    settings: dict[str, Any] = {"address": ME, "per_user_from": ["corp.example"], "reply_all": "roster"}
+    async with running(tmp_path, inbox, local_mode=False, resolver=Records(CORP.records), **settings) as channel:
+        raw = CORP.sign(mail("/status", to=f"{ME}, {BOB}"), "from", "to", "cc", "date", "subject")
+        await said(channel, raw, ANN, ME)
+    (event,) = inbox.events
+    assert isinstance(event, CommandInvoked)
+    assert event.reply_path.also == ()
+    assert [other.address for other in event.place.others] == [BOB]
 
 
 async def test_everybody_gets_one_mail_that_names_the_others(tmp_path: Path) -> None:
