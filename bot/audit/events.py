@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal
 
-from bot.kernel.ids import InboxId, OutboxId, PersonId, SessionId, TaskId, TurnId
+from bot.kernel.ids import ChunkId, DocumentId, InboxId, OutboxId, PersonId, SectionId, SessionId, TaskId, TurnId
 
 ActorKind = Literal["person", "model", "system", "stranger"]
 
@@ -162,6 +162,21 @@ class ToolCalled(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class SpecialistConsulted(Payload):
+    """A field was asked, with its own calls of the model: they are not in the turn's own figures."""
+
+    type = "specialist_consulted"
+    name: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_written_tokens: int
+    milliseconds: int
+    outcome: Literal["answered", "cut", "refused", "empty", "timed_out", "failed", "over_limit"]
+
+
+@dataclass(frozen=True, slots=True)
 class DeliverySent(Payload):
     type = "delivery_sent"
     outbox: OutboxId
@@ -297,6 +312,67 @@ class ContentViewed(Payload):
 
     type = "content_viewed"
     session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeIngested(Payload):
+    """A document was read. Its name and audience are the record's text."""
+
+    type = "knowledge_ingested"
+    document: DocumentId
+    version: int
+    origin: StrEnum
+    status: StrEnum
+    pages: int | None
+    chunks: int
+    replaces: DocumentId | None
+    """What serves under its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeDecided(Payload):
+    """Somebody approved, rejected or took back a document."""
+
+    type = "knowledge_decided"
+    document: DocumentId
+    was: StrEnum
+    now: StrEnum
+    replaced: DocumentId | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeRemoved(Payload):
+    """A document was deleted with everything made of it; `erased`: it has left the files too."""
+
+    type = "knowledge_removed"
+    document: DocumentId
+    chunks: int
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeRetrieved(Payload):
+    """What a search or a reading showed."""
+
+    type = "knowledge_retrieved"
+    tool: Literal["search", "read"]
+    sections: tuple[SectionId, ...]
+    chunks: tuple[ChunkId, ...]
+    """Of a search, one for each section, best first; of a reading none."""
+    scores: tuple[int, ...]
+    """Of the fusion, for each chunk, in millionths."""
+    similarities: tuple[int | None, ...]
+    """Cosine of question and chunk in thousandths; None: only full text found it."""
+    vectors: bool
+    """Whether the index of meanings was asked too."""
+    withheld: int
+    """Sections that were asked for and may not, or not any more, be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsRebuilt(Payload):
+    type = "vectors_rebuilt"
+    vectors: int
 
 
 VOCABULARY: dict[str, type[Payload]] = {cls.type: cls for cls in Payload.__subclasses__()}

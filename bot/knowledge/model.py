@@ -28,6 +28,7 @@ class Status(StrEnum):
     REJECTED = "rejected"
     WITHDRAWN = "withdrawn"  # was approved once; replaced or taken back
     FAILED = "failed"  # nothing could be read of it
+    REMOVING = "removing"  # is being deleted
 
 
 class Origin(StrEnum):
@@ -44,6 +45,7 @@ _MOVES: dict[Status, frozenset[Status]] = {
     Status.APPROVED: frozenset({Status.WITHDRAWN}),
     Status.WITHDRAWN: frozenset({Status.APPROVED}),
     Status.FAILED: frozenset(),
+    Status.REMOVING: frozenset(),
 }
 
 
@@ -72,6 +74,8 @@ class Document:
     """Where it was sent."""
     path: str | None
     """Of a watched file."""
+    wider: bool
+    """More people would see it than were in the room it came from."""
     pages: int | None
     characters: int
     chunks: int

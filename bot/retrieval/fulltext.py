@@ -68,13 +68,13 @@ class FullText:
             f"WHERE {self.name} MATCH :words"
         ).columns(sa.column("key", sa.Integer), sa.column("rank", sa.Float))
 
-    def merge_step(self, connection: sa.Connection) -> bool:
-        """Merge a part of the index, so that deleted words leave it (they stay in their segment until it is merged).
-        True as long as there may be more to do; call it in units of their own."""
+    def merge_step(self, connection: sa.Connection, *, first: bool) -> bool:
+        """Merge a part of the index: what was deleted leaves it only when its segment is merged (s6.8). True as long as
+        there may be more to do; each step belongs into a unit of its own."""
+        pages = -_MERGE_PAGES if first else _MERGE_PAGES  # a negative number has all segments merged into one
         before = connection.exec_driver_sql("SELECT total_changes()").scalar_one()
-        # A negative number begins a merge of all segments into one; called again it goes on with it.
         connection.exec_driver_sql(
-            f"INSERT INTO {self.name}({self.name}, rank) VALUES ('merge', -{_MERGE_PAGES})"  # noqa: S608 - own name
+            f"INSERT INTO {self.name}({self.name}, rank) VALUES ('merge', {pages})"  # noqa: S608 - own name
         )
         after = connection.exec_driver_sql("SELECT total_changes()").scalar_one()
         return bool(after - before >= 2)

@@ -201,6 +201,15 @@ class Index:
         if embedded < items:
             await self._ask_for(Work.CATCH_UP)
 
+    async def purge(self) -> None:
+        """Have vectors that were withdrawn leave the disk."""
+        async with self._upkeep:
+            if self._serving is None and await _in_thread(vectors.read_pointer, self._folder) is None:
+                await _in_thread(vectors.sweep, self._folder, ())
+                return
+            await self._open_serving()
+            await self._build()
+
     async def check(self) -> None:
         """The regular look whether everything is there; nothing if nothing was loaded. What is wrong is mended."""
         if self._state is not State.COLD:
@@ -318,7 +327,8 @@ class Index:
         await _in_thread(vectors.write_pointer, self._folder, Serving(name, model, dimension))
         await self._retire(generation)
         await _in_thread(vectors.sweep, self._folder, (name,))
-        self._state = State.SERVING
+        if self._state is not State.OFF:
+            self._state = State.SERVING
 
     async def _retire(self, successor: Generation | None) -> None:
         """Let `successor` serve; close its predecessor once no search looks at it."""

@@ -15,7 +15,9 @@ from bot.audit.events import VOCABULARY, Payload, Record
 from bot.audit.recorder import Recorder, UndeclaredEventError
 from bot.storage.database import Database
 
-IDS = {"InboxId", "OutboxId", "PersonId", "SessionId", "TaskId", "TurnId"}
+IDS = {
+    *("ChunkId", "DocumentId", "InboxId", "OutboxId", "PersonId", "SectionId", "SessionId", "TaskId", "TurnId"),
+}
 
 NAMES = {
     "addressed": "an enum of the gateway",
@@ -33,7 +35,7 @@ NAMES = {
     "keys": "names of settings",
     "kind": "a kind of event or task",
     "model": "a model's name",
-    "name": "a tool's name",
+    "name": "a tool's name, or that of a specialist",
     "origin": "an enum",
     "outcome": "an enum of the gateway",
     "place": "a place's key",
@@ -85,7 +87,7 @@ def test_types_are_unique_and_each_payload_states_its_own() -> None:
 def test_the_types_of_this_part_are_there() -> None:
     assert VOCABULARY.keys() >= {
         "message_received", "message_refused", "message_duplicate", "turn_started", "turn_finished", "turn_failed",
-        "tool_called", "cache_used", "delivery_sent", "delivery_failed", "delivery_uncertain", "delivery_parked",
+        "tool_called", "specialist_consulted", "cache_used", "delivery_sent", "delivery_failed", "delivery_uncertain", "delivery_parked",
         "auth_refused", "person_paired", "person_changed", "room_changed", "setting_changed",
     }  # fmt: skip
 

@@ -445,7 +445,7 @@ def upgrade() -> None:
         sa.Column("decided_at", sa.BigInteger()),
         sa.Column("decided_by", sa.Text()),
         sa.CheckConstraint(
-            "status IN ('reading', 'pending', 'approved', 'rejected', 'withdrawn', 'failed')",
+            "status IN ('reading', 'pending', 'approved', 'rejected', 'withdrawn', 'failed', 'removing')",
             name=op.f("ck_document_status"),
         ),
         sa.CheckConstraint("origin IN ('built_in', 'command', 'sent', 'watched')", name=op.f("ck_document_origin")),

@@ -1,0 +1,50 @@
+"""This room's durable work, by kind, and how it is queued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+
+from bot.kernel.ids import DocumentId
+from bot.retrieval.index import Work
+from bot.storage.database import Tx
+from bot.tasks import store
+
+
+class Kind(StrEnum):
+    READ = "knowledge.read"  # behind a document that is being taken in
+    ERASE = "knowledge.erase"
+    CORPUS = "knowledge.corpus"
+    CATCH_UP = "knowledge.vectors"
+    REBUILD = "knowledge.rebuild"
+    CHECK = "knowledge.check"
+    WATCH = "knowledge.watch"
+
+
+_VECTORS = {Work.CATCH_UP: Kind.CATCH_UP, Work.REBUILD: Kind.REBUILD}
+
+
+class Queue:
+    """`ring` wakes whoever runs tasks, after the transaction; None where nobody does (an offline command): then they
+    wait for the next start."""
+
+    def __init__(self, ring: Callable[[], None] | None) -> None:
+        self._ring = ring
+
+    def put(
+        self, tx: Tx, kind: Kind, now: datetime, *, document: DocumentId | None = None, run_at: datetime | None = None
+    ) -> None:
+        """Queue a task unless one of this kind (and document) is pending."""
+        key = document or "all"
+        payload = {} if document is None else {"document": document}
+        # A lane of its own: what is to run later must not hold up what is due.
+        store.enqueue(tx, kind.value, key, payload, now, lane=f"{kind.value}:{key}", run_at=run_at)
+
+    def vectors(self, tx: Tx, work: Work, now: datetime) -> None:
+        kind = _VECTORS[work].value
+        store.enqueue(tx, kind, "all", {}, now, lane=Kind.CATCH_UP.value)
+
+    def ring(self) -> None:
+        if self._ring is not None:
+            self._ring()
