@@ -280,3 +280,6 @@ def test_a_question_points_at_notes_without_quoting_them(question: Question) -> 
         note = notes()[ref]
         whole = " ".join([note.field("title"), note.field("keywords"), note.body])
         assert runs(question.text, SHARED_WITH_QUESTION) & runs(whole, SHARED_WITH_QUESTION) == set()
+        asked = f" {' '.join(words(question.text))} "
+        phrases = [" ".join(words(keyword)) for keyword in note.listed("keywords")]
+        assert [phrase for phrase in phrases if phrase.count(" ") >= 2 and f" {phrase} " in asked] == []
