@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from bot.audit.events import Payload
+from bot.gateway.text_links import addresses
 from bot.llm.converse import converse
 from bot.llm.model import (
     Finished,
@@ -20,7 +21,7 @@ from bot.llm.model import (
     ToolUse,
     Usage,
 )
-from bot.orchestrator.tools import Asker, Registry, Source, called, result
+from bot.orchestrator.tools import Asker, Outcome, Registry, Source, called, result
 
 ROUNDS = 8
 """Times that the model may call tools within one answer."""
@@ -38,6 +39,8 @@ class Answered:
     records: tuple[Payload, ...]
     untrusted: bool
     """Text of others was read on the way."""
+    links: frozenset[str] = frozenset()
+    """Addresses that stand in the sources."""
 
 
 async def answer(
@@ -54,6 +57,7 @@ async def answer(
     usage = Usage()
     sources: dict[str, Source] = {}
     records: list[Payload] = []
+    links: frozenset[str] = frozenset()
     untrusted = False
     request = replace(request, tools=registry.specs())
     for round_number in range(ROUNDS + 1):
@@ -65,16 +69,24 @@ async def answer(
         usage += finished.usage
         calls = [block for block in finished.content if isinstance(block, ToolUse)]
         if finished.stop is not StopReason.TOOL_USE or not calls or round_number == ROUNDS:
-            return Answered(replace(finished, usage=usage), tuple(sources.values()), tuple(records), untrusted)
+            finished = replace(finished, usage=usage)
+            return Answered(finished, tuple(sources.values()), tuple(records), untrusted, links)
         outcomes = await registry.run(asker, calls)
         for call, outcome in zip(calls, outcomes, strict=True):
             records += [called(call), *outcome.records]
             sources |= {source.id: source for source in outcome.sources}
             untrusted = untrusted or outcome.untrusted
+            links |= _links(outcome)
         results = Message("user", tuple(result(c, o) for c, o in zip(calls, outcomes, strict=True)))
         request = replace(request, messages=(*request.messages, Message("assistant", finished.content), results))
         shown(None)
     raise AssertionError("the loop returns")
+
+
+def _links(outcome: Outcome) -> frozenset[str]:
+    if outcome.links is not None:
+        return outcome.links
+    return addresses(outcome.text) if outcome.sources and not outcome.is_error else frozenset()
 
 
 async def _once(model: Model, request: Request, shown: Callable[[str | None], None]) -> Finished:

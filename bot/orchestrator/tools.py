@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -45,6 +46,10 @@ class Asker:
     person: Person | None
     now: datetime
     time_zone: str
+    company: str = ""
+    """What those who read in the session may know of the company: the second cached block."""
+    tally: Counter[str] = field(default_factory=Counter, compare=False)
+    """How often something was done in this turn, for tools that have a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,8 @@ class Outcome:
     untrusted: bool = False
     sources: tuple[Source, ...] = ()
     records: tuple[Payload, ...] = ()
+    links: frozenset[str] | None = None
+    """Addresses of the sources, which may be told; None: those that stand in `text`, if it has sources."""
 
 
 class Handler(Protocol[A_contra]):
