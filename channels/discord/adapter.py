@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from bot.gateway.channel import ChannelContext, Health, HttpRoute, Inbox, LocalHandler, NotReadyError
 from bot.gateway.events import Attachment, MembershipChanged, ReplyPath
@@ -51,7 +52,7 @@ class Discord:
         self._deliverer = Deliverer(self._api, context.files, self._places, self._thread_refused, self._shut_out)
         self._receiver = Receiver(self._api, self._places, self._register, self._state, clock, self._interactions)
         token = settings.token.get_secret_value()
-        self._link = Link(settings, token, self._api, self._state, clock, self._receiver.hear, self._logged_in)
+        self._link = Link(settings, token, self._api, self._state, clock, self._hear, self._logged_in)
         self._inbox: Inbox | None = None
         self._me: Me | None = None
 
@@ -171,6 +172,11 @@ class Discord:
 
     async def close(self) -> None:
         await self._link.close()
+
+    def _hear(self, event: str, data: Any) -> None:
+        if event in ("READY", "RESUMED"):
+            self._context.ready()  # also after a broken link: what could not be sent meanwhile waits for this
+        self._receiver.hear(event, data)
 
     def _logged_in(self, me: Me) -> None:
         """The platform has said who we are: now what comes can be judged, and sent."""

@@ -225,7 +225,7 @@ class Slack:
             self._state,
             receiver.dispatch,
             lanes,
-            self._gap.ring,
+            self._up,
             lambda: self._mark.gap(clock.now()),
         )
         tasks = [
@@ -281,6 +281,11 @@ class Slack:
             self._assistant.discard((channel, root))
             title = title_of(event.body.text, self._me)
             self._context.supervisor.job("slack title", self._drafts.title(channel, root, title))
+
+    def _up(self) -> None:
+        """A socket has said hello: what was missed is to be read back, and what could not be sent may go out."""
+        self._gap.ring()
+        self._context.ready()
 
     def _connected(self) -> Me:
         if self._me is None:
