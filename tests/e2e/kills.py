@@ -6,9 +6,9 @@ import asyncio
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from tests.e2e.daemon import PATIENCE, Daemon, audited, rows
@@ -252,6 +252,15 @@ def printed(name: str, tallies: Mapping[str, Tally]) -> str:
     return "\n".join(lines)
 
 
+def total(tables: Iterable[Mapping[str, Tally]]) -> Tally:
+    """The sum of all lines."""
+    found = Tally()
+    for tally in (tally for table in tables for tally in table.values()):
+        for each in fields(Tally):
+            setattr(found, each.name, getattr(found, each.name) + getattr(tally, each.name))
+    return found
+
+
 def _order(step: str) -> int:
-    steps = [*POINTS, EFFECT, AT_WORK, AT_START]
+    steps = ["", *POINTS, EFFECT, AT_WORK, AT_START]
     return steps.index(step)

@@ -1,6 +1,7 @@
 """The long series of kills: `KILLS=300 python -m pytest tests/e2e/test_soak_kill.py -m slow -s`. Prints one table.
 
-`KILLS` are shared out among the three far ends; `SEED` repeats a series' choices (not its timing).
+`KILLS` are shared out among the far ends (`FAR_ENDS`, by default all: telegram, maildir, relay); `SEED` repeats a
+series' choices (not its timing).
 """
 
 from __future__ import annotations
@@ -12,28 +13,58 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.farends import FarEnd, MaildirEnd, RelayEnd, TelegramEnd
-from tests.e2e.kills import HEAD, Dice, Series, points_of, printed
+from tests.e2e.farends import MaildirEnd, RelayEnd, TelegramEnd
+from tests.e2e.kills import HEAD, Dice, Series, Tally, points_of, printed, total
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.smtp import SmtpSink
 from tests.fakes.telegram import FakeTelegram
 
 KILLS = int(os.environ.get("KILLS", "300"))
+FAR_ENDS = os.environ.get("FAR_ENDS", "telegram,maildir,relay").split(",")
 SEED = int(os.environ.get("SEED", "1"))
 IN_PROCESS = {"E2E_MODEL": "numbers"}
 """The model's client takes seconds to load: it is there for the steps, not for the hundreds of random lives."""
 PATIENT = {"OPENEXECUTIVE_WEB__ENABLED": "false", "OPENEXECUTIVE_INTAKE__MAX_ATTEMPTS": "10"}
 """The series is about what survives; that a turn is given up in the end has its own test."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
+    home: Path, telegram: FakeTelegram, relay: SmtpSink, model: FakeAnthropic
+) -> None:
+    folders = {name: home / name for name in FAR_ENDS}
+    llm = {**PATIENT, "OPENEXECUTIVE_LLM__BASE_URL": model.url}
+    makers = {
+        "telegram": lambda folder: Series(TelegramEnd(telegram), folder, {}, llm),
+        "maildir": lambda folder: Series(MaildirEnd(folder / "data"), folder, IN_PROCESS, PATIENT),
+        "relay": lambda folder: Series(RelayEnd(relay), folder, IN_PROCESS, PATIENT),
+    }
+    runs: list[Series] = []
+    for name, folder in folders.items():
+        folder.mkdir()
+        runs.append(makers[name](folder))
+        await killed(runs[-1], KILLS // len(folders))
+    tables: dict[str, Mapping[str, Tally]] = {run.far_end.name: run.table() for run in runs}
+    everything = total(tables.values())
+    print(f"\n{HEAD}")
+    for name, tallies in tables.items():
+        print(printed(name, tallies))
+    print(printed("together", {"": everything}))
+    for run in runs:
+        print(f"{run.far_end.name}: {run.uncertain()} sends in doubt; given up: {run.parked() or 'nothing'}")
+    assert (everything.lost, everything.doubled) == (0, 0)
+    for run in runs:
+        assert total([run.table()]).repeated <= run.uncertain()
+        assert set(run.parked()) <= {"uncertain"}
 
 
-async def series(far_end: FarEnd, home: Path, launcher: Mapping[str, str], more: Mapping[str, str]) -> None:
-    run = Series(far_end, home, launcher, {**PATIENT, **more})
+async def killed(run: Series, kills: int) -> None:
+    """Every step once, then at random."""
     daemon = await run.start()
     try:
-        for point in points_of(far_end):
-            await daemon.ready(far_end.channel)
+        for point in points_of(run.far_end):
+            await daemon.ready(run.far_end.channel)
             await run.kill_at(daemon, point)
             daemon = await run.start()
             await run.all_answered(daemon)
@@ -41,25 +72,4 @@ async def series(far_end: FarEnd, home: Path, launcher: Mapping[str, str], more:
     finally:
         await daemon.abandon()
     run.launcher = IN_PROCESS
-    await Dice(run, SEED).run(KILLS // 3, lambda line: print(line, file=sys.stderr, flush=True))
-    tallies = run.table()
-    uncertain = run.uncertain()
-    print(
-        f"\n{HEAD}\n{printed(far_end.name, tallies)}\n{far_end.name}: {uncertain} sends in doubt, parked {run.parked()}"
-    )
-    assert sum(tally.lost for tally in tallies.values()) == 0
-    assert sum(tally.doubled for tally in tallies.values()) == 0
-    assert sum(tally.repeated for tally in tallies.values()) <= uncertain
-    assert set(run.parked()) <= {"uncertain"}
-
-
-async def test_telegram(home: Path, telegram: FakeTelegram, model: FakeAnthropic) -> None:
-    await series(TelegramEnd(telegram), home, {}, {"OPENEXECUTIVE_LLM__BASE_URL": model.url})
-
-
-async def test_mail_into_a_maildir(home: Path) -> None:
-    await series(MaildirEnd(home / "data"), home, IN_PROCESS, {})
-
-
-async def test_mail_through_a_relay(home: Path, relay: SmtpSink) -> None:
-    await series(RelayEnd(relay), home, IN_PROCESS, {})
+    await Dice(run, SEED).run(kills, lambda line: print(line, file=sys.stderr, flush=True))
