@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.kernel.supervise import cancel, start
 from tests.bench import mail, report, subjects
 from tests.bench.report import Figure, median, percentile
 from tests.bench.subjects import FarEnd, Running, Subject
@@ -99,13 +100,16 @@ class _Bench:
         for number in range(self.plan.starts):
             for name in ("plain", "daemon", "embedded"):
                 chat = NEW_CHATS[number % len(NEW_CHATS)]
-                waiting = asyncio.gather(self.telegram.do("first", subject=name, chat=chat, text="hello"))
+                waiting = start("first", self.telegram.do("first", subject=name, chat=chat, text="hello"))
                 await asyncio.sleep(0.1)
                 async with subjects.running(self._subject(name, NEW_CHATS), self.folder / f"{name}.log") as process:
-                    try:
-                        (answer,) = await waiting
-                    except EOFError as error:
-                        raise RuntimeError((self.folder / f"{name}.log").read_text()[-4_000:]) from error
+                    ended = start("ended", process.process.wait())
+                    await asyncio.wait((waiting, ended), return_when=asyncio.FIRST_COMPLETED)
+                    await cancel(ended)
+                    await cancel(waiting)
+                    if waiting.cancelled() or waiting.exception() is not None:
+                        raise RuntimeError((self.folder / f"{name}.log").read_text()[-4_000:])
+                    answer = waiting.result()
                     self.taken[name].starts.append(answer["answered"] - process.started)
                     if name != "embedded":
                         self.taken[name].hello_bytes = (await self.model.do("request_bytes"))["bytes"]

@@ -124,8 +124,7 @@ async def far_end(*arguments: str) -> AsyncIterator[FarEnd]:
             raise EOFError("no pipes")
         yield FarEnd(process, json.loads(await process.stdout.readline()))
     finally:
-        if process.stdin is not None:
-            process.stdin.close()
+        process.kill()  # it holds nothing that has to be written
         await process.wait()
 
 
