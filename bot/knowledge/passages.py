@@ -166,13 +166,11 @@ def contents(connection: sa.Connection, document_id: DocumentId, limit: int) -> 
 def to_embed(connection: sa.Connection, chunks: Collection[str]) -> Mapping[str, str]:
     """What is embedded of each chunk that can be found: what it stands under and what it says."""
     query = (
-        sa.select(chunk.c.id, chunk.c.text, document.c.title, section.c.heading)
-        .select_from(
-            chunk.join(document, document.c.id == chunk.c.document_id).join(section, section.c.id == chunk.c.section_id)
-        )
+        sa.select(chunk.c.id, chunk.c.context, chunk.c.text)
+        .select_from(chunk.join(document, document.c.id == chunk.c.document_id))
         .where(chunk.c.id.in_(list(chunks)), _APPROVED)
     )
-    return {row.id: embedded_text(row.title, row.heading, row.text) for row in connection.execute(query)}
+    return {row.id: f"{row.context}\n{row.text}" for row in connection.execute(query)}
 
 
 def texts_of(database: Database) -> Texts:
@@ -182,10 +180,6 @@ def texts_of(database: Database) -> Texts:
         return await database.read(lambda c: to_embed(c, items), long=True)
 
     return texts
-
-
-def embedded_text(title: str, heading: str, text: str) -> str:
-    return "\n".join(part for part in (title, heading, text) if part)
 
 
 def _told() -> sa.Select[Any]:

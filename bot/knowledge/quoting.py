@@ -47,23 +47,24 @@ def source(name: str, title: str, *, built_in: bool) -> str:
 
 def stubs(found: Sequence[Stub]) -> str:
     """One element for each, best first."""
-    return "\n".join(
-        f'<passage section="{stub.section}" source="{attribute(_source(stub))}" '
-        f'at="{attribute(where(stub.heading, stub.page))}" date="{stub.dated:%Y-%m-%d}" '
-        f'trust="{"built-in" if stub.built_in else "company document"}">\n{escaped(stub.snippet)}\n</passage>'
-        for stub in found
-    )
+    return "\n".join(_element(each, None, escaped(each.snippet)) for each in found)
 
 
 def sections(read: Sequence[SectionText]) -> str:
-    return "\n".join(
-        f'<passage section="{each.section}" source="{attribute(source(each.name, each.title, built_in=each.built_in))}" '
-        f'at="{attribute(where(each.heading, each.page, each.last_page))}" date="{each.dated:%Y-%m-%d}" '
-        f'trust="{"built-in" if each.built_in else "company document"}">\n{escaped(each.text)}'
-        + ("\n[cut here: the section goes on]" if each.cut else "")
-        + "\n</passage>"
-        for each in read
-    )
+    cut = "\n[cut here: the section goes on]"
+    return "\n".join(_element(each, each.last_page, escaped(each.text) + (cut if each.cut else "")) for each in read)
+
+
+def _element(of: Stub | SectionText, last_page: int | None, inner: str) -> str:
+    attributes = {
+        "section": of.section,
+        "source": source(of.name, of.title, built_in=of.built_in),
+        "at": where(of.heading, of.page, last_page),
+        "date": f"{of.dated:%Y-%m-%d}",
+        "trust": "built-in note" if of.built_in else "company document",
+    }
+    listed = " ".join(f'{name}="{attribute(value)}"' for name, value in attributes.items())
+    return f"<passage {listed}>\n{inner}\n</passage>"
 
 
 def source_list(cited: Sequence[Stub | SectionText]) -> tuple[str, ...]:
@@ -75,7 +76,3 @@ def source_list(cited: Sequence[Stub | SectionText]) -> tuple[str, ...]:
         name = source(each.name, each.title, built_in=each.built_in)
         lines.append(f"{name}{': ' if place else ''}{place} ({each.dated:%Y-%m-%d})")
     return tuple(dict.fromkeys(lines))
-
-
-def _source(stub: Stub) -> str:
-    return source(stub.name, stub.title, built_in=stub.built_in)

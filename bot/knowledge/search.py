@@ -22,9 +22,9 @@ from bot.retrieval.index import Index
 from bot.sessions.visible import company_view
 from bot.storage.database import Database
 
-TEXT_WEIGHT = 0.35
+TEXT_WEIGHT = 0.7
 VECTOR_WEIGHT = 1.0
-SMOOTHING = 20
+SMOOTHING = 10
 """How the two rankings are fused; measured by `python -m tests.evaluation --knowledge`."""
 DEEP = 40
 """Chunks that each ranking brings."""

