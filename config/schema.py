@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from config.types import (
     Allowed,
+    DocumentAudience,
     Domain,
     Duration,
     FilePath,
@@ -343,6 +344,22 @@ class Limits(Section):
     drain: Wait = Field(timedelta(seconds=20), description="how long a stop waits for turns and sends")
 
 
+class Knowledge(Section):
+    """The company's documents, besides the built-in notes on management practice."""
+
+    watch: FilePath | None = Field(
+        None, description="a folder whose new and changed files are offered as documents; each waits for a yes"
+    )
+    watch_audience: DocumentAudience = Field("company", description="who may see what comes from there")
+    watch_every: Duration = Field(timedelta(minutes=1), description="how often it is looked at")
+    max_file: int = Field(104_857_600, ge=65_536, description="largest document that is taken in, in bytes")
+    max_text: int = Field(
+        1_500_000,
+        ge=10_000,
+        description="how much of a document's text is kept, in characters; the rest is cut, visibly",
+    )
+
+
 class Access(Section):
     """Who is let in besides the people named here."""
 
@@ -369,6 +386,7 @@ class Settings(Section):
     web: Web = Web()
     intake: Intake = Intake()
     limits: Limits = Limits()
+    knowledge: Knowledge = Knowledge()
 
     @property
     def roster(self) -> dict[str, Person]:

@@ -197,6 +197,11 @@ SpecialistKey = Annotated[
     Field(pattern=r"\A[a-z][a-z0-9_]{0,30}\z"),
     Allowed("a name of small letters, digits and _, at most 31 characters"),
 ]
+DocumentAudience = Annotated[
+    str,
+    Field(pattern=r"\A(public|company|department:[^\s:][^:\x00-\x1f]{0,79})\z"),
+    Allowed('"public", "company" or "department:" and its name'),
+]
 OptionalName = Annotated[str | None, BeforeValidator(_none), Allowed('text, or "none"')]
 """For a key whose default is a name: TOML has no null."""
 FilePath = Annotated[Path, Allowed("a path; ~ and paths relative to the settings file are understood")]

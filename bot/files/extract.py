@@ -16,6 +16,7 @@ MAX_CHARS = 200_000
 _TEXT = Job("bot.files.parsers.text:extract", streams=True)
 _ROWS = Job("bot.files.parsers.delimited:extract", streams=True)
 _DOCX = Job("bot.files.parsers.docx:extract", ("lxml",), streams=True)
+_PPTX = Job("bot.files.parsers.pptx:extract", ("lxml",), streams=True)
 _XLSX = Job("bot.files.parsers.xlsx:extract", ("lxml",), streams=True)
 PARSERS: Mapping[str, Job] = MappingProxyType(
     {
@@ -24,6 +25,8 @@ PARSERS: Mapping[str, Job] = MappingProxyType(
         "application/vnd.ms-word.document.macroenabled.12": _DOCX,
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": _XLSX,
         "application/vnd.ms-excel.sheet.macroenabled.12": _XLSX,
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation": _PPTX,
+        "application/vnd.ms-powerpoint.presentation.macroenabled.12": _PPTX,
         "text/html": Job("bot.files.parsers.html:extract", ("inscriptis", "lxml")),
         "message/rfc822": Job("bot.files.parsers.mail:extract", ("inscriptis", "lxml")),
         "text/plain": _TEXT,
@@ -47,7 +50,7 @@ _ADVICE = {
     "application/vnd.ms-excel": "Old Excel files cannot be read; please send XLSX or CSV.",
     "application/vnd.ms-excel.sheet.binary.macroenabled.12": "Binary Excel files cannot be read; please send "
     "XLSX or CSV.",
-    "application/vnd.ms-powerpoint": "Old PowerPoint files cannot be read; please send a PDF.",
+    "application/vnd.ms-powerpoint": "Old PowerPoint files cannot be read; please send PPTX or a PDF.",
 }
 _KIND_ADVICE = {
     Kind.ARCHIVE: "Archives are not opened; please send the files themselves.",
@@ -55,7 +58,7 @@ _KIND_ADVICE = {
     Kind.VIDEO: "Videos cannot be watched here; please describe what matters in it.",
     Kind.IMAGE: "A picture holds no text to be read.",
 }
-_NO_ADVICE = "This kind of file cannot be read; PDF, Word, Excel, plain text, CSV, HTML and EML can."
+_NO_ADVICE = "This kind of file cannot be read; PDF, Word, Excel, PowerPoint, plain text, CSV, HTML and EML can."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Extractor:
     sandbox: Sandbox
     parsers: Mapping[str, Job] = field(default_factory=lambda: PARSERS)
     max_chars: int = MAX_CHARS
+    page_ends: bool = False
+    """Keep a form feed where a page or slide ends."""
 
     async def extract(self, data: Source, sniffed: Sniffed) -> Extracted | Unreadable:
         """Text of `data`, at most `max_chars` characters and a visible mark where it was cut."""
@@ -77,7 +82,8 @@ class Extractor:
             return Unreadable(reason, detail, sniffed.media_type)
         # A parser with many pages stops by itself while there is time left to hand over what it has.
         seconds = max(1, int(self.sandbox.limits.cpu.total_seconds() * 0.7))
-        job = replace(job, arguments={"max_chars": self.max_chars, "seconds": seconds, **job.arguments})
+        arguments = {"max_chars": self.max_chars, "seconds": seconds, "page_ends": int(self.page_ends)}
+        job = replace(job, arguments={**arguments, **job.arguments})
         output = await self.sandbox.run(job, data)
         if isinstance(output, Unreadable):
             return output

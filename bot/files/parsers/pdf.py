@@ -9,7 +9,7 @@ from typing import BinaryIO
 from pypdf import PdfReader, apply_configuration
 from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError, PyPdfError
 
-from bot.files.parsers.text import finish
+from bot.files.parsers.text import PAGE_END, finish
 from bot.files.wire import Arguments, Output, Reason, Refused
 
 _LOCKED = Refused(Reason.ENCRYPTED, "The PDF is protected with a password; please send a copy without one.")
@@ -38,7 +38,7 @@ def extract(file: BinaryIO, arguments: Arguments) -> Output:
 
 
 def _pages(reader: PdfReader, count: int, until: float, arguments: Arguments) -> Output:
-    texts: list[str] = []
+    texts: list[tuple[int, str]] = []
     size = read = empty = failed = bombs = 0
     for number in range(count):
         if size > arguments["max_chars"] or time.monotonic() > until:
@@ -53,7 +53,7 @@ def _pages(reader: PdfReader, count: int, until: float, arguments: Arguments) ->
             failed += 1
             continue
         if text:
-            texts.append(text)
+            texts.append((number, text.replace(PAGE_END, "\n")))
             size += len(text)
         else:
             empty += 1
@@ -72,4 +72,16 @@ def _pages(reader: PdfReader, count: int, until: float, arguments: Arguments) ->
         notes.append(f"{empty} of {read} pages hold no text (pictures or empty).")
     if failed + bombs:
         notes.append(f"{failed + bombs} of {read} pages could not be read.")
-    return finish("\n\n".join(texts), arguments, " ".join(notes), cut=read < count, pages=count)
+    return finish(_joined(texts, arguments), arguments, " ".join(notes), cut=read < count, pages=count)
+
+
+def _joined(texts: list[tuple[int, str]], arguments: Arguments) -> str:
+    """Pages parted by blank lines; where page ends are asked for, one stands for every page, empty ones too."""
+    if not arguments.get("page_ends"):
+        return "\n\n".join(text for _, text in texts)
+    pieces: list[str] = []
+    page = 0
+    for number, text in texts:
+        pieces.append(f"\n\n{PAGE_END}\n\n" * (number - page) + text)
+        page = number
+    return "".join(pieces)

@@ -11,6 +11,8 @@ from bot.files.wire import Arguments, Fact, Output
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
+PAGE_END = "\f"
+"""Between pages, where the argument `page_ends` asks for it."""
 _LINE_ENDS = re.compile("\r\n?|\x85|\u2028|\u2029")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _ESCAPES = (b"\x1b$B", b"\x1b$@", b"\x1b(J")  # ISO-2022-JP, RFC 1468
@@ -78,7 +80,10 @@ def finish(
     """Tidied text cut to `max_chars`, with the cut visible in it; `cut` says that the parser itself left some out, and
     `mark` in which words, if it knows better."""
     tidy = _LINE_ENDS.sub("\n", text)
-    tidy = _BLANK_LINES.sub("\n\n\n", _CONTROLS.sub("", tidy)).strip()
+    if arguments.get("page_ends") and pages is not None:
+        tidy = _BLANK_LINES.sub("\n\n\n", _CONTROLS.sub(_page_end, tidy)).strip(" \t\n")
+    else:
+        tidy = _BLANK_LINES.sub("\n\n\n", _CONTROLS.sub("", tidy)).strip()
     most = arguments["max_chars"]
     truncated = cut or len(tidy) > most
     if truncated:
@@ -88,3 +93,7 @@ def finish(
     if pages is not None:
         facts["pages"] = pages
     return Output(facts, tidy.encode("utf-8", "replace"))
+
+
+def _page_end(control: re.Match[str]) -> str:
+    return control[0] if control[0] == PAGE_END else ""
