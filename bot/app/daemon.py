@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import logging
 import os
@@ -16,7 +17,7 @@ from typing import Any
 
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
-from bot.app.settings import derived_key, enabled_channels
+from bot.app.settings import derived_key, enabled_channels, fallbacks, specialists
 from bot.app.status import describe
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
 from bot.control import ops
@@ -26,10 +27,11 @@ from bot.files.extract import Extractor
 from bot.files.images import Shrinker
 from bot.files.sandbox import Sandbox
 from bot.files.service import Files
-from bot.gateway.channel import Channel, ChannelContext, HttpRoute, LocalHandler
+from bot.gateway.channel import Channel, ChannelContext, LocalHandler
 from bot.intake import store as inbox_store
 from bot.intake.batch import Rules
 from bot.intake.service import Intake
+from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId, new_id
 from bot.kernel.notify import notify, watchdog_interval
 from bot.kernel.retry import Backoff
@@ -43,6 +45,7 @@ from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.lanes import Lanes
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.service import Orchestrator
+from bot.orchestrator.specialists import Specialists
 from bot.orchestrator.steps import Steps
 from bot.orchestrator.tools import Registry
 from bot.orchestrator.values import Parts
@@ -110,25 +113,30 @@ class Daemon:
             provider=settings.llm.provider,
             api_key=settings.llm.api_key.get_secret_value() if settings.llm.api_key else None,
             base_url=settings.llm.base_url,
-            fallback={
-                settings.llm.models.orchestrator: settings.llm.models.orchestrator_fallback,
-                settings.llm.models.light: settings.llm.models.light_fallback,
-            },
+            fallback=fallbacks(settings.llm.models),
             clock=store.clock,
         )
         frame = prompt.Frame(
             settings.llm.models.orchestrator,
             settings.llm.models.light,
             persona(),
-            prompt.company_block(settings.company.name),
             settings.llm.max_tokens,
             settings.llm.history_tokens,
             settings.llm.timeout,
         )
-        registry = Registry(basics.tools(store.database))
+        team = Specialists(
+            model,
+            store.clock,
+            specialists(settings),
+            basics.arithmetic(),
+            lambda _: (),
+            settings.llm.consult_timeout,
+            settings.llm.max_tokens,
+        )
+        registry = Registry([*basics.tools(store.database), *team.tools()])
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
-            settings.company.time_zone,
+            settings.company.time_zone, settings.company.name,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         lanes = Lanes(
@@ -166,16 +174,24 @@ class Daemon:
         return daemon
 
     async def live(self) -> int:
+        gc.freeze()  # what is here now stays for the life of the daemon: no collection looks at it again
+        gc.enable()
         await self._recover()
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
-        await self._open_doors()
+        self._open_control()
         self.work.service("outbox", self.outbox.run())
         await self.orchestrator.start()
         for name, channel in self.channels.items():
             self.receivers.service(f"channel:{name}", channel.run(self.intake.port(name)))
+        await asyncio.sleep(0)  # they begin to connect while the web server is being imported
+        try:
+            self._open_web()
+        except PermanentError:
+            await self._stop()
+            raise
         self.work.service("introductions", self.introductions.run())
         self.work.service("tasks", self.tasks.run())
         self.work.service("watchdog", self._watchdog())
@@ -230,7 +246,7 @@ class Daemon:
 
         await self.store.database.write(unit)
 
-    async def _open_doors(self) -> None:
+    def _open_control(self) -> None:
         handlers: dict[str, LocalHandler] = dict(
             ops.handlers(
                 self.store.database,
@@ -240,17 +256,20 @@ class Daemon:
                 self.intake.forget_rooms,
                 audit_key=self.store.audit_key,
                 time_zone=self.settings.company.time_zone,
+                company=self.settings.company.name,
                 outbox=self.outbox,
             )
         )
-        routes: list[HttpRoute] = []
         for channel in self.channels.values():
             handlers |= channel.local()
-            routes += channel.routes()
         control = ControlServer(self.settings.data_dir / "control.sock", handlers, self._refuse("socket"))
         control.listen()
         self.doors.service("control", control.run())
+
+    def _open_web(self) -> None:
+        """Its library is loaded only now, while the channels connect. Raises `PermanentError` for a taken port."""
         if self.settings.web.enabled:
+            routes = [route for channel in self.channels.values() for route in channel.routes()]
             web = import_module("bot.web.server").Server(
                 host=self.settings.web.host,
                 port=self.settings.web.port,

@@ -7,8 +7,11 @@ import hmac
 from typing import Any
 
 from bot.kernel.ids import PersonId
+from bot.orchestrator.specialists import Specialist
 from bot.people.model import Handle, Origin, Person, Role
-from config.schema import Settings
+from config.charters import charters
+from config.persona import consult
+from config.schema import Models, Settings
 
 
 def roster(settings: Settings) -> dict[PersonId, Person]:
@@ -31,6 +34,34 @@ def roster(settings: Settings) -> dict[PersonId, Person]:
         )
         for key, entry in settings.roster.items()
     }
+
+
+def fallbacks(models: Models) -> dict[str, str | None]:
+    """Which model is asked when another is unavailable. Of one that has several parts, the first part that names a
+    fallback decides."""
+    found: dict[str, str | None] = {}
+    for part in ("orchestrator", "deep", "standard", "light"):
+        name, fallback = getattr(models, part), getattr(models, f"{part}_fallback")
+        found[name] = found.get(name) or (fallback if fallback != name else None)
+    return found
+
+
+def specialists(settings: Settings) -> list[Specialist]:
+    """Who may be consulted. Raises `SettingsError` for a charter file that cannot be read."""
+    models = settings.llm.models
+    names = {"light": models.light, "standard": models.standard, "deep": models.deep}
+    return [
+        Specialist(
+            charter.name,
+            charter.title,
+            charter.when,
+            names[charter.tier],
+            charter.tier == "deep",
+            charter.domains,
+            f"{consult()}\n# Your field: {charter.title}\n\n{charter.text}",
+        )
+        for charter in charters(settings)
+    ]
 
 
 def enabled_channels(settings: Settings) -> list[tuple[str, Any]]:

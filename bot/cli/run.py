@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import sys
 
 from bot.cli import common
@@ -22,11 +23,18 @@ def run(args: argparse.Namespace) -> int:
     loaded = common.settings(args)
     for warning in loaded.warnings:
         print(f"openexecutive: warning: {warning}", file=sys.stderr)
+    gc.disable()  # imports and the building of rooms make little garbage and much to look through; `live` turns it on
     from bot import app
     from bot.people.model import RosterError
+    from config.charters import charters
+    from config.faults import SettingsError
 
     try:
+        charters(loaded.settings)  # before anything is opened: files that the settings name
         return asyncio.run(app.run(loaded, accept=args.accept))
     except RosterError as error:
         print(f"openexecutive: {error.message}", file=sys.stderr)
+        return WRONG
+    except SettingsError as error:
+        print(f"openexecutive: {error}", file=sys.stderr)
         return WRONG

@@ -15,17 +15,24 @@ from bot.people.model import Change, Handle, Origin, Person, Role
 from bot.people.tables import handle, person
 from bot.storage.database import Tx
 
+# On the path of every message: built once.
+_BY_HANDLE = (
+    sa.select(person, handle.c.address)
+    .select_from(handle.join(person, person.c.id == handle.c.person_id))
+    .where(
+        handle.c.channel == sa.bindparam("channel"),
+        handle.c.address.in_(sa.bindparam("addresses", expanding=True)),
+    )
+)
+_BY_IDS = sa.select(person).where(person.c.id.in_(sa.bindparam("ids", expanding=True)))
+
 
 def by_handle(connection: sa.Connection, channel: str, addresses: Iterable[str]) -> dict[str, Person]:
     """The people, active or not, who own these addresses of a channel, by address."""
     wanted = sorted(set(addresses))
     if not wanted:
         return {}
-    rows = connection.execute(
-        sa.select(person, handle.c.address)
-        .select_from(handle.join(person, person.c.id == handle.c.person_id))
-        .where(handle.c.channel == channel, handle.c.address.in_(wanted))
-    )
+    rows = connection.execute(_BY_HANDLE, {"channel": channel, "addresses": wanted})
     return {row.address: _person(row, ()) for row in rows}
 
 
@@ -36,7 +43,9 @@ def get(connection: sa.Connection, person_id: PersonId) -> Person | None:
 
 def by_ids(connection: sa.Connection, ids: Sequence[PersonId]) -> dict[PersonId, Person]:
     """People without their handles, by id."""
-    rows = connection.execute(sa.select(person).where(person.c.id.in_(sorted(set(ids)))))
+    if not ids:
+        return {}
+    rows = connection.execute(_BY_IDS, {"ids": sorted(set(ids))})
     return {PersonId(row.id): _person(row, ()) for row in rows}
 
 
