@@ -15,12 +15,13 @@ from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any
 
+from bot.app import knowledge as rooms_of_knowledge
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, specialists
 from bot.app.status import describe
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.control import ops
+from bot.control import ops, ops_knowledge
 from bot.control.server import Server as ControlServer
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
@@ -84,6 +85,7 @@ class Daemon:
     work: Supervisor
     introductions: Introductions
     tasks: Worker
+    knowledge: rooms_of_knowledge.Knowledge
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -166,9 +168,11 @@ class Daemon:
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         handlers: dict[str, Handler] = {}
         tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff())
+        knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
+        handlers |= knowledge.worker.handlers()
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            introductions, tasks, store.clock.monotonic(),
+            introductions, tasks, knowledge, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -194,6 +198,7 @@ class Daemon:
             raise
         self.work.service("introductions", self.introductions.run())
         self.work.service("tasks", self.tasks.run())
+        await self.knowledge.worker.start()
         self.work.service("watchdog", self._watchdog())
         notify(os.environ, "READY=1")
         log.info("started, version %s, boot %s, audit head %s", VERSION, self.boot, self.store.recorder.head)
@@ -227,6 +232,7 @@ class Daemon:
             "channels": channels,
             "inbox_last_day": inbox_counts,
             "outbox": outbox_counts,
+            "knowledge": await self.knowledge.status(self.store),
             "tasks": await self.store.database.read(task_store.counts),
             "lanes": self.lanes.active,
         }
@@ -262,6 +268,14 @@ class Daemon:
         )
         for channel in self.channels.values():
             handlers |= channel.local()
+        handlers |= ops_knowledge.handlers(
+            self.store.database,
+            self.knowledge.library,
+            self.knowledge.search,
+            self.knowledge.index,
+            self.knowledge.eraser,
+            alone=False,
+        )
         control = ControlServer(self.settings.data_dir / "control.sock", handlers, self._refuse("socket"))
         control.listen()
         self.doors.service("control", control.run())
@@ -302,6 +316,7 @@ class Daemon:
         drained = await self.lanes.drain(left())
         drained = await self.outbox.drain(left()) and drained
         await self.work.stop()
+        await self.knowledge.index.close()
         await self.doors.stop()
         for channel in self.channels.values():
             await channel.close()
