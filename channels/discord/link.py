@@ -29,7 +29,8 @@ from config.schema import Discord as Settings
 
 log = logging.getLogger(__name__)
 
-CONNECT = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
+CONNECT = Backoff(first=timedelta(seconds=0.5), cap=timedelta(minutes=2))
+"""Its pauses keep a day of failures below the thousand IDENTIFYs that a bot may send in one."""
 SLOW = timedelta(minutes=5)
 """Between tries while only a person can change what is wrong."""
 LOOK = timedelta(seconds=5)
@@ -57,6 +58,8 @@ class _Ended:
 
     reason: str
     lasting: bool
+    pause: timedelta | None = None
+    """What the platform asked for."""
 
 
 class Link:
@@ -88,7 +91,7 @@ class Link:
                 ended = await self._once()
                 self._state.linked(ended.reason)
                 self._failures += 1
-                await self._clock.sleep(SLOW if ended.lasting else CONNECT.delay(self._failures))
+                await self._clock.sleep(SLOW if ended.lasting else CONNECT.delay(self._failures, ended.pause))
         finally:
             await cancel(watch)  # the client stays for the sends that still run; `close` comes after them
 
@@ -137,7 +140,9 @@ class Link:
                 return _Ended(CREDENTIALS_REFUSED, True)
             except REQUEST_ERRORS as error:
                 await client.close()
-                return _Ended(translate(error, effect=False).message, False)
+                failure = translate(error, effect=False)
+                pause = failure.retry_after if isinstance(failure, TransientError) else None
+                return _Ended(failure.message, False, pause)
             except TransientError as error:
                 return _Ended(error.message, False)
             if client.user is None or client.application_id is None:

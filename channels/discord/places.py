@@ -45,8 +45,14 @@ class Places:
         self._direct[channel] = user
         self._opened[user] = channel
 
-    def direct_channel(self, user: int) -> int | None:
-        return self._opened.get(user)
+    async def open_direct(self, user: int) -> int:
+        """The channel of direct messages with a person; asked for once. Raises what REST calls raise."""
+        known = self._opened.get(user)
+        if known is None:
+            made = await self._api.call("POST", "/users/@me/channels", json={"recipient_id": str(user)})
+            known = int(made["id"])
+            self.learned_direct(known, user)
+        return known
 
     async def where(self, channel: int, guild: int | None, user: int | None) -> Where | None:
         """The room of an event; `user` is the writer, who in direct messages is the other one. None for what is no room

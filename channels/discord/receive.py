@@ -34,6 +34,7 @@ from channels.discord.keys import target_of
 from channels.discord.places import Places
 from channels.discord.readback import ReadBack
 from channels.discord.register import Register
+from channels.discord.roster import direct_channels
 from channels.discord.state import State
 from channels.discord.where import Rules, Where
 
@@ -298,7 +299,13 @@ class Receiver:
             number = int(thread["id"])
             if "member" in thread and number > newest > 0 and number not in self._register:
                 self._enter(number, guild, number - 1, thread=True)
+        people = (member["user"] for member in data.get("members", ()))
+        opened = await direct_channels(self._places, inbox, people) if newest else ()
+        fresh = [channel for channel in opened if channel not in self._register]
+        for channel in fresh:
+            self._enter(channel, 0, newest, thread=False)
         await self._register.save(inbox)
+        self._read_back(fresh)
         known = self._register.of_guild(guild)
         self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)])
 

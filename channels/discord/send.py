@@ -104,12 +104,7 @@ class Deliverer:
         target = target_of(path.thread)
         if target.user is None:
             return target.channel or 0
-        known = self._places.direct_channel(target.user)
-        if known is None:
-            made = await self._api.call("POST", "/users/@me/channels", json={"recipient_id": str(target.user)})
-            known = int(made["id"])
-            self._places.learned_direct(known, target.user)
-        return known
+        return await self._places.open_direct(target.user)
 
     async def find(self, op: OutboundOp, key: OutboxId, tried_at: datetime, now: datetime, me: int) -> Found:
         """While the nonce holds, and for all that can be done twice, "not sent" is the safe answer: doing it again is

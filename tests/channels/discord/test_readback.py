@@ -11,7 +11,7 @@ import pytest
 from bot.kernel.errors import TransientError
 from channels.discord.keys import snowflake_at
 from channels.discord.register import Register
-from tests.channels.discord.conftest import ANN, BEN, BOT, FORUM, GENERAL, GUILD, ME, SECRET, Rig, texts
+from tests.channels.discord.conftest import ANN, BEN, BOT, EVE, FORUM, GENERAL, GUILD, ME, SECRET, Rig, texts
 from tests.channels.inbox import MemoryInbox
 from tests.channels.support import HandClock
 from tests.fakes.discord import refused
@@ -75,6 +75,27 @@ async def test_threads_that_named_us_while_we_were_away_are_found(rig: Rig) -> N
     await rig.start()
     found = await rig.messages(2)
     assert found[1].body.text == "@Exec look at this"
+
+
+async def test_people_of_the_roster_who_wrote_for_the_first_time_meanwhile_are_found(rig: Rig) -> None:
+    rig.inbox = MemoryInbox(people=[str(ANN), str(BEN)])
+    rig.world.dm(BEN, "long before anybody listened")
+    await rig.start()
+    rig.world.dm(ANN, "hello")
+    await rig.messages()
+    await rig.stop()
+    rig.world.dm(BEN, "my first words")
+    rig.world.dm(EVE, "a stranger's words")
+    await rig.replace()
+    rig.server.faults.plan("createDM", Answer(503))
+    await rig.start()
+    await rig.replace()
+    await rig.start()
+    found = await rig.messages(2)
+    assert found[1].body.text == "my first words"
+    assert found[1].thread.key == f"discord:dm:{BEN}"
+    await rig.settled()
+    assert texts(rig.inbox.events) == ["hello", "my first words"]
 
 
 @pytest.mark.case(64)
