@@ -212,7 +212,8 @@ class Deliverer:
 
     async def _edit(self, op: Edit) -> str:
         channel, message = message_of(op.target)
-        body = {"content": op.text, "flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_PINGS}
+        # Buttons of a question go with the words that they stood beneath.
+        body = {"content": op.text, "flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_PINGS, "components": []}
         path = "/channels/{channel_id}/messages/{message_id}"
         unarchived = False
         while True:

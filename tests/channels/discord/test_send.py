@@ -406,6 +406,8 @@ async def test_ask_react_delete_and_erase(rig: Rig) -> None:
         ("👍", True),
         ("👍", False),
     ]
+    await rig.send(Edit(channel(), receipt.ref, "Decided.", "Decided."))
+    assert rig.server.effects.of("editMessage")[-1].body["components"] == [], "no buttons are left"
     await rig.send(Delete(channel(), receipt.ref))
     await rig.send(Delete(channel(), receipt.ref))
     with pytest.raises(TargetGoneError):
