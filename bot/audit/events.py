@@ -297,6 +297,18 @@ class SettingChanged(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class CompanyChanged(Payload):
+    """A field of the company's profile. Its words, and the name of a field of the company's own, are the record's
+    text."""
+
+    type = "company_changed"
+    field: Literal["name", "business", "stage", "goals", "departments", "people", "rules", "own"]
+    change: Literal["set", "unset"]
+    version: int
+    audience: StrEnum
+
+
+@dataclass(frozen=True, slots=True)
 class AuthRefused(Payload):
     """A request at a door of the daemon was turned away."""
 

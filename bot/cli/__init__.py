@@ -26,6 +26,8 @@ COMMANDS = {
     "pair": "link a chat account to a person",
     "mail": "log in at the mail provider",
     "people": "who may speak to the executive",
+    "company": "what the executive knows of the company itself",
+    "knowledge": "the company's documents",
     "rooms": "which rooms there are and who reads in them",
     "audit": "read and check what was recorded",
     "version": "which version this is",

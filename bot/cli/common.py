@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 WRONG = 2
 ANSWER_WITHIN = 120.0
 """Seconds; checking a long chain takes its time."""
+LONG_ANSWER_WITHIN = 900.0
+"""Seconds; for one word of an operation that tells how far it is."""
 
 Answer = dict[str, object]
 
@@ -51,6 +53,19 @@ def operate(args: argparse.Namespace, op: str, **fields: object) -> list[Answer]
         return asyncio.run(_offline(loaded, op, given))
 
 
+def follow(args: argparse.Namespace, op: str, seen: Callable[[Answer], None], **fields: object) -> Answer:
+    """`operate` for operations that tell how far they are: `seen` hears each answer as it comes. The last one."""
+    loaded = settings(args)
+    given = {name: value for name, value in fields.items() if value is not None}
+    last: Answer = {}
+    try:
+        for last in stream(socket_of(loaded), op, given, timeout=LONG_ANSWER_WITHIN):
+            seen(last)
+    except NotRunningError:
+        last = asyncio.run(_offline(loaded, op, given, seen))[-1]
+    return last
+
+
 def ask(args: argparse.Namespace, op: str, **fields: object) -> Answer:
     """`operate` for operations that answer once."""
     return operate(args, op, **fields)[-1]
@@ -79,16 +94,20 @@ def _steers(char: str) -> bool:
 class _Collected:
     """A `LocalPeer` that keeps what it is sent."""
 
+    seen: Callable[[Answer], None]
     sent: list[Answer] = field(default_factory=list)
 
     async def send(self, message: Mapping[str, object]) -> None:
         self.sent.append(dict(message))
+        self.seen(self.sent[-1])
 
     async def receive(self) -> Mapping[str, object] | None:
         return None
 
 
-async def _offline(loaded: Loaded, op: str, fields: Mapping[str, object]) -> list[Answer]:
+async def _offline(
+    loaded: Loaded, op: str, fields: Mapping[str, object], seen: Callable[[Answer], None] = lambda _: None
+) -> list[Answer]:
     from bot import app
     from bot.control import ops
     from bot.kernel.clock import SystemClock
@@ -112,10 +131,15 @@ async def _offline(loaded: Loaded, op: str, fields: Mapping[str, object]) -> lis
                 lambda: None,
                 audit_key=store.audit_key,
                 time_zone=loaded.settings.company.time_zone,
+                company=loaded.settings.company.name,
                 outbox=None,
             )
-            peer = _Collected()
-            await handlers[op](peer, {"op": op, **fields})
+            peer = _Collected(seen)
+            if op.startswith("knowledge."):
+                async with app.knowledge.operations(store, loaded.settings) as documents:
+                    await documents[op](peer, {"op": op, **fields})
+            else:
+                await handlers[op](peer, {"op": op, **fields})
             return peer.sent
 
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import sqlalchemy as sa
 
 from bot.audit.recorder import Recorder
-from bot.control import ops_audit, ops_pair, ops_people
+from bot.control import ops_audit, ops_company, ops_pair, ops_people
 from bot.control.request import Nothing, operation
 from bot.gateway.channel import LocalHandler
 from bot.intake import store as inbox
@@ -34,13 +34,16 @@ def handlers(
     *,
     audit_key: bytes,
     time_zone: str,
+    company: str,
     outbox: Outbox | None,
 ) -> Mapping[str, LocalHandler]:
     """`status` tells of the running daemon, as `/health` does. `time_zone` (the company's) is for people who come in by
-    a request. `outbox` takes what rooms are told of a change; None when no daemon runs."""
+    a request, `company` its name in the settings. `outbox` takes what rooms are told of a change; None when no daemon
+    runs."""
     people = ops_people.People(database, recorder, clock, time_zone, forget_rooms, outbox)
     pair = ops_pair.Pair(database, recorder, clock, people.roster_changed)
     audit = ops_audit.Audit(database, recorder, audit_key)
+    profile = ops_company.Company(database, recorder, clock, company)
 
     async def full_status(_: Nothing) -> Mapping[str, object]:
         return {**await status(), "parked": await database.read(_parked)}
@@ -53,6 +56,11 @@ def handlers(
         "people.accept": operation(ops_people.Accept, people.accept),
         "people.decline": operation(ops_people.Decline, people.decline),
         "people.deactivate": operation(ops_people.Deactivate, people.deactivate),
+        "company.show": operation(ops_company.Show, profile.show),
+        "company.set": operation(ops_company.Set, profile.set),
+        "company.unset": operation(ops_company.Unset, profile.unset),
+        "company.export": operation(ops_company.Export, profile.export),
+        "company.import": operation(ops_company.Import, profile.import_),
         "pair.make": operation(ops_pair.Make, pair.make),
         "pair.wait": operation(ops_pair.Wait, pair.wait),
         "pair.confirm": operation(ops_pair.Confirm, pair.confirm),

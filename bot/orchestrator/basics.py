@@ -87,6 +87,14 @@ async def current_time(asker: Asker, arguments: When) -> Outcome:
     return Outcome(f"{local:%A %Y-%m-%d %H:%M} in {zone} (UTC{local:%z})")
 
 
+def arithmetic() -> list[Tool[Any]]:
+    """What whoever gives figures needs."""
+    return [
+        Tool("calculate", "Exact arithmetic. Use it for every calculation that matters.", Calculation, calculate),
+        Tool("date_sum", "Add days or months to a date, or count the days between two.", DateSum, sum_dates),
+    ]
+
+
 def tools(database: Database) -> list[Tool[Any]]:
     async def list_people(asker: Asker, arguments: Who) -> Outcome:
         if asker.audience is Audience.EXTERNAL:
@@ -100,9 +108,8 @@ def tools(database: Database) -> list[Tool[Any]]:
         return Outcome("\n".join(lines) or "Nobody.")
 
     return [
-        Tool("calculate", "Exact arithmetic. Use it for every calculation that matters.", Calculation, calculate),
+        *arithmetic(),
         Tool("current_time", "The time now, in the asker's zone or another.", When, current_time),
-        Tool("date_sum", "Add days or months to a date, or count the days between two.", DateSum, sum_dates),
         Tool("list_people", "The people of the company, with their roles and departments.", Who, list_people),
     ]
 

@@ -30,7 +30,6 @@ class Frame:
     model: str
     light_model: str
     persona: str
-    company: str
     max_tokens: int
     history_tokens: int
     deadline: timedelta
@@ -57,13 +56,15 @@ class Built:
 
 def build(
     frame: Frame,
+    company: str,
     context: Context,
     history: Sequence[Said],
     current: Sequence[Said],
     pictures: Mapping[MessageId, Sequence[Image]],
 ) -> Built:
-    """The request of a turn. `current` are the messages to answer, in order."""
-    system = (Text(frame.persona, CacheMark.LONG), Text(frame.company, CacheMark.SHORT))
+    """The request of a turn. `company`: what those who read may know of it. `current`: the messages to answer, in
+    order."""
+    system = (Text(frame.persona, CacheMark.LONG), Text(company, CacheMark.SHORT))
     kept, start = _within(history, frame.history_tokens)
     past = [_message(said) for said in kept]
     if past:
@@ -84,10 +85,6 @@ def halved(history: Sequence[Said]) -> tuple[list[Said], TurnId | None]:
         return [], None
     first = turns[len(turns) // 2]
     return [said for said in history if said.turn >= first], first
-
-
-def company_block(name: str) -> str:
-    return f"# The company\n\nName: {name}\n"
 
 
 def _within(history: Sequence[Said], budget: int) -> tuple[list[Said], TurnId | None]:

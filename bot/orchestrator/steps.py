@@ -11,6 +11,8 @@ from functools import partial
 
 import sqlalchemy as sa
 
+from bot.company import store as company
+from bot.company.model import block
 from bot.gateway.events import MessageReceived
 from bot.intake import store as inbox
 from bot.kernel.errors import OpenExecutiveError
@@ -28,8 +30,10 @@ from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.people import store as people
 from bot.sessions import places, threads, transcript
+from bot.sessions.audience import Audience
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
+from bot.sessions.visible import company_view
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +53,15 @@ class Steps:
             session = threads.get(connection, turn.session)
             if session is None:
                 raise LookupError(f"session {turn.session} of a turn is gone")
+            scope = SessionScope(turn.session)
+            internal = session.audience is not Audience.EXTERNAL and company_view(connection, scope).company
+            fields = company.profile(connection, internal=internal)
             return Recalled(
                 session,
                 places.get(connection, session.place),
-                transcript.history(connection, SessionScope(turn.session)),
+                transcript.history(connection, scope),
                 people.by_ids(connection, wanted),
+                block(fields, self._p.company_name, internal=internal),
             )
 
         return await self._p.database.read(query)
@@ -67,7 +75,7 @@ class Steps:
             said.append(each)
             pictures[each.id] = shown
         context = self._context(rows, recalled)
-        built = prompts.build(self._p.frame, context, recalled.history, said, pictures)
+        built = prompts.build(self._p.frame, recalled.company, context, recalled.history, said, pictures)
         asker = Asker(
             turn.id,
             SessionScope(turn.session),
@@ -75,6 +83,7 @@ class Steps:
             recalled.people.get(rows[-1].person) if rows[-1].person else None,
             context.now,
             context.time_zone,
+            recalled.company,
         )
         return Prompted(built, tuple(said), asker)
 
@@ -90,8 +99,10 @@ class Steps:
                     raise
                 history, start = prompts.halved(recalled.history)
                 recalled = replace(recalled, history=history)
-                prompted = await self.prompt(turn, rows, recalled)
-                prompted = replace(prompted, built=replace(prompted.built, history_start=start))
+                again = await self.prompt(turn, rows, recalled)
+                # The same asker: what the turn has used up stays used up.
+                built = replace(again.built, history_start=start)
+                prompted = replace(again, built=built, asker=prompted.asker)
         raise AssertionError("the loop returns or raises")
 
     async def not_spoken_to(self, recalled: Recalled, prompted: Prompted) -> Completed | None:

@@ -32,6 +32,8 @@ class Recalled:
     place: places.Known | None
     history: list[Said]
     people: Mapping[PersonId, Person]
+    company: str
+    """The block of the company that those who read in the session may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Parts:
     channels: Mapping[str, Channel]
     boot: BootId
     default_zone: str
+    company_name: str
 
 
 def reply_path(rows: Sequence[inbox.Row]) -> ReplyPath:

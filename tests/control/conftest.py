@@ -37,6 +37,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             lambda: forgotten.append(True),
             audit_key=KEY,
             time_zone="Europe/Berlin",
+            company="Acme",
             outbox=None,
         )
         yield Desk(database, recorder, clock, handlers, forgotten)

@@ -19,7 +19,8 @@ from bot.sessions.audience import Audience
 from bot.sessions.transcript import File, Said
 from tests.clock import START
 
-FRAME = Frame("m", "light", "You are the executive.\n", "# The company\n", 1000, 10_000, timedelta(minutes=1))
+FRAME = Frame("m", "light", "You are the executive.\n", 1000, 10_000, timedelta(minutes=1))
+COMPANY = "# The company\n\nName: Acme\n"
 CONTEXT = Context(START, "Europe/Berlin", Audience.PERSON, "a direct conversation", "telegram")
 
 
@@ -43,7 +44,7 @@ def talk(turns: int, text: str = "words") -> list[Said]:
 
 
 def build(history: list[Said], *current: Said, frame: Frame = FRAME, context: Context = CONTEXT) -> Built:
-    return prompt.build(frame, context, history, current, {})
+    return prompt.build(frame, COMPANY, context, history, current, {})
 
 
 def texts(message: Message) -> list[str]:
@@ -54,7 +55,7 @@ def test_the_fixed_part_is_marked_for_an_hour_and_the_company_for_minutes() -> N
     system = build([], said(0, "hello")).request.system
     assert [(block.text, block.cache) for block in system] == [
         (FRAME.persona, CacheMark.LONG),
-        (FRAME.company, CacheMark.SHORT),
+        (COMPANY, CacheMark.SHORT),
     ]
 
 
@@ -137,7 +138,7 @@ def test_a_long_file_is_cut_visibly() -> None:
 def test_pictures_follow_the_message_that_they_came_with() -> None:
     image = Image("image/png", b"\x89PNG")
     first, second = said(0, "one"), said(1, "two", role="user")
-    request = prompt.build(FRAME, CONTEXT, [], [first, second], {first.id: [image]}).request
+    request = prompt.build(FRAME, COMPANY, CONTEXT, [], [first, second], {first.id: [image]}).request
     kinds = [block.kind for block in request.messages[-1].content]
     assert kinds == ["text", "text", "image", "text"]
 

@@ -407,6 +407,21 @@ def upgrade() -> None:
     op.create_index("ix_message_history", "message", ["session_id", "history_epoch", "turn_id", "position"])
     op.create_index("ix_message_ref", "message", ["ref"])
     op.create_table(
+        "company_field",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("lines", sa.JSON(), nullable=False),
+        sa.Column("audience", sa.Text(), nullable=False),
+        sa.Column("current", sa.Boolean(), nullable=False),
+        sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.Column("changed_by", sa.Text(), nullable=False),
+        sa.CheckConstraint("audience IN ('public', 'company')", name=op.f("ck_company_field_audience")),
+        sa.PrimaryKeyConstraint("name", "version", name=op.f("pk_company_field")),
+    )
+    op.create_index(
+        "uq_company_field_current", "company_field", ["name"], unique=True, sqlite_where=sa.text("current")
+    )
+    op.create_table(
         "embedding",
         sa.Column("item", sa.Text(), nullable=False),
         sa.Column("collection", sa.Text(), nullable=False),
