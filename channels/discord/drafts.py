@@ -30,8 +30,8 @@ TYPING_LASTS = timedelta(seconds=8)
 EDIT_INTERVAL = timedelta(seconds=1.2)
 """Five edits in five seconds are allowed per channel; this leaves room for the answer itself."""
 _REMEMBERED = 1000
-_LOOKED_AT = 6000
-"""Characters of a text that can matter for its first message."""
+_LOOKED_AT = 2500
+"""Characters of a text that can matter for its first message: cutting takes time that the event loop does not have."""
 
 
 @dataclass(slots=True)
@@ -108,7 +108,8 @@ class Drafts:
         try:
             while found.waiting is not None and self._may_edit(found):
                 text, found.waiting = found.waiting, None
-                shown, found.full = draft_text(text[:_LOOKED_AT])
+                shown, full = draft_text(text[:_LOOKED_AT])
+                found.full = full or len(text) > _LOOKED_AT
                 if not shown or shown == found.shown:
                     continue
                 found.shown = shown
