@@ -61,23 +61,26 @@ def _toml_table(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator
         yield from _toml_key(key, chosen.get(key.path))
 
 
-_EXAMPLES = {"people": "anna", "specialists": "finance"}
+_EXAMPLES = {("people",): "anna", ("specialists",): "finance", ("llm", "prices"): "some-model"}
 
 
 def _toml_named(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator[str]:
     """A table for each id among the choices; without one, an example in comments."""
-    parent = table.path[0]
-    ids = dict.fromkeys(path[1] for path in chosen if path[0] == parent)
+    parent = table.path[: table.path.index(ANY)]
+    depth = len(parent)
+    ids = dict.fromkeys(path[depth] for path in chosen if path[:depth] == parent)
     for each in ids:
-        yield from ("", f"[{parent}.{each}]")
+        yield from ("", f"[{dotted(parent)}.{each}]")
         for key in table.keys:
-            yield from _toml_key(key, chosen.get((parent, each, key.path[-1])))
+            yield from _toml_key(key, chosen.get((*parent, each, key.path[-1])))
     if ids:
         return
     example = _EXAMPLES[parent]
-    yield f"# [{parent}.{example}]"
+    yield f"# [{dotted(parent)}.{example}]"
     for key in table.keys:
-        if key.default is Required:
+        if key.default is Required and key.numeric:
+            yield from (*_comment(f"{key.description}. Allowed: {key.allowed}."), f"# {key.path[-1]} = 1.0")
+        elif key.default is Required:
             yield f"# {key.path[-1]} = {toml_value(example.title())}"
         else:
             yield from _toml_key(key, None)

@@ -1,7 +1,7 @@
 """The schema as a list of tables and keys: what the loader, the documents and the masked view walk along.
 
 A path is a tuple of names, `("channels", "telegram", "token")`; written down it is joined by dots. The id of a person
-and the name of a specialist are names in it; in the list of keys they stand as `<id>`.
+and the name of a specialist or a model are names in it; in the list of keys they stand as `<id>`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Key:
     allowed: str
     secret: bool
     shape: Literal["scalar", "list", "path"]
+    numeric: bool = False
 
     @property
     def dotted(self) -> str:
@@ -80,13 +81,13 @@ def _table_paths() -> frozenset[KeyPath]:
 
 
 @cache
-def named() -> frozenset[str]:
-    """Tables of the top level that hold one table for each id that is chosen freely: `people`, `specialists`."""
-    return frozenset(table.path[0] for table in tables() if ANY in table.path)
+def named() -> frozenset[KeyPath]:
+    """Tables that hold one table for each id that is chosen freely: `people`, `specialists`, `llm.prices`."""
+    return frozenset(table.path[: table.path.index(ANY)] for table in tables() if ANY in table.path)
 
 
 def _general(path: Sequence[str]) -> KeyPath:
-    return tuple(ANY if n == 1 and path[0] in named() else name for n, name in enumerate(path))
+    return tuple(ANY if tuple(path[:n]) in named() else name for n, name in enumerate(path))
 
 
 def find(path: Sequence[str]) -> Key | None:
@@ -108,13 +109,19 @@ def leaves(settings: Settings) -> Iterator[tuple[KeyPath, Key, object]]:
     for table in tables():
         ids: Iterable[KeyPath] = [table.path]
         if ANY in table.path:
-            ids = [(table.path[0], each) for each in getattr(settings, table.path[0])]
+            parent = table.path[: table.path.index(ANY)]
+            ids = [(*parent, each) for each in _at(settings, parent)]  # type: ignore[attr-defined]
         for path in ids:
-            section: object = settings
-            for name in path:
-                section = section[name] if isinstance(section, dict) else getattr(section, name)
+            section = _at(settings, path)
             for key in table.keys:
                 yield (*path, key.path[-1]), key, getattr(section, key.path[-1])
+
+
+def _at(settings: Settings, path: KeyPath) -> object:
+    section: object = settings
+    for name in path:
+        section = section[name] if isinstance(section, dict) else getattr(section, name)
+    return section
 
 
 def secret_values(settings: Settings) -> tuple[str, ...]:
@@ -194,6 +201,7 @@ def _key(path: KeyPath, info: FieldInfo) -> Key:
         allowed=_allowed(info.annotation, info.metadata),
         secret=kind is SecretStr,
         shape=shape,
+        numeric=kind in (int, float),
     )
 
 
@@ -233,6 +241,8 @@ def _allowed(annotation: object, metadata: Iterable[object]) -> str:
         return "true or false"
     if kind is int:
         return _range(found)
+    if kind is float:
+        return "a number, 0 or more"
     if kind is str:
         longest = [item.max_length for item in found if isinstance(item, annotated_types.MaxLen)]
         return f"text of 1 to {longest[0]} characters" if longest else "text"

@@ -162,7 +162,7 @@ def _fault_in(detail: ErrorDetails, merged: Layer, file: Path | None, secrets: l
     key = keys.find(path)
     if key is None:  # a table, or an id that was chosen freely
         if remark:
-            return Fault(where, keys.dotted(path), *_NO_ID[path[0]])
+            return Fault(where, keys.dotted(path), *_NO_ID[path[:-1]])
         return Fault(where, keys.dotted(path), "not a table", None, f"[{keys.dotted(path)}] with keys below it")
     match detail["type"]:
         case "missing":
@@ -175,9 +175,10 @@ def _fault_in(detail: ErrorDetails, merged: Layer, file: Path | None, secrets: l
     return Fault(where, keys.dotted(path), remark + problem, given, key.allowed)
 
 
-_NO_ID: Mapping[str, tuple[str, None, str]] = {
-    "people": ("not an id for a person", None, "small letters, digits, - and _, at most 40 characters"),
-    "specialists": ("not a name for a specialist", None, "small letters, digits and _, at most 31 characters"),
+_NO_ID: Mapping[KeyPath, tuple[str, None, str]] = {
+    ("people",): ("not an id for a person", None, "small letters, digits, - and _, at most 40 characters"),
+    ("specialists",): ("not a name for a specialist", None, "small letters, digits and _, at most 31 characters"),
+    ("llm", "prices"): ("not a name for a model", None, "1 to 120 characters"),
 }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from config.schema import BUILT_IN_SPECIALISTS, Email, Settings
+from config.schema import BUILT_IN_SPECIALISTS, Email, Models, Settings
 from config.types import is_loopback
 
 
@@ -28,7 +28,19 @@ def check(settings: Settings) -> tuple[Finding, ...]:
     """Every broken rule, in the order of the settings."""
     return tuple(
         finding
-        for rule in (_people, _specialists, _llm, _discord, _telegram, _slack, _mail, _terminal, _web, _channels)
+        for rule in (
+            _people,
+            _specialists,
+            _llm,
+            _prices,
+            _discord,
+            _telegram,
+            _slack,
+            _mail,
+            _terminal,
+            _web,
+            _channels,
+        )
         for finding in rule(settings)
     )
 
@@ -105,6 +117,24 @@ def _llm(settings: Settings) -> Iterator[Finding]:
             ("llm.api_key", "llm.provider", "llm.base_url"),
             'missing: provider is "anthropic"',
             'a key, or base_url, or provider = "offline"',
+        )
+
+
+def _prices(settings: Settings) -> Iterator[Finding]:
+    """A model without a price would be spent on without any limit. Its name is not told: it may be a key in the wrong
+    line."""
+    llm = settings.llm
+    known, told = llm.known_prices, set()
+    for key in () if llm.offline else Models.model_fields:
+        model = getattr(llm.models, key)
+        if model is None or model in known or model in told:
+            continue
+        told.add(model)
+        yield Finding(
+            (f"llm.models.{key}", "llm.prices"),
+            "this model has no table in llm.prices: what it costs is not known",
+            "a model with a table [llm.prices.<model>] that has input and output, in US dollars for a million tokens "
+            "(0: it is free)",
         )
 
 

@@ -9,9 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from config.prices import DEFAULT_WINDOW, LIST_PRICES
 from config.types import (
     Allowed,
     DocumentAudience,
+    Dollars,
     Domain,
     Duration,
     FilePath,
@@ -19,6 +21,7 @@ from config.types import (
     HostHeader,
     LocalTime,
     Mail,
+    ModelKey,
     NameServer,
     Network,
     OptionalName,
@@ -121,6 +124,23 @@ class Models(Section):
     light_fallback: OptionalName = Field("none", description='asked when that is unavailable; "none": nobody is')
 
 
+class Price(Section):
+    """What a model costs, in US dollars for a million tokens, and how much it holds: `[llm.prices.<model>]`. The
+    default models have list prices here that you must check against your provider's; every other model needs its own
+    (a server of one's own: 0)."""
+
+    input: Dollars = Field(description="tokens that the model reads")
+    output: Dollars = Field(description="tokens that it writes, its thinking included")
+    cache_read: Dollars | None = Field(None, description="tokens read from the cache; when left out: as input")
+    cache_write: Dollars | None = Field(None, description="tokens put into the cache; when left out: twice the input")
+    window: int = Field(
+        DEFAULT_WINDOW,
+        ge=4_000,
+        le=10_000_000,
+        description="most tokens that a request and its answer may have together",
+    )
+
+
 class Llm(Section):
     """The model that writes answers."""
 
@@ -140,6 +160,34 @@ class Llm(Section):
     history_tokens: int = Field(
         60_000, ge=2_000, description="largest share of a prompt that history may take, in tokens"
     )
+    prices: Annotated[
+        dict[ModelKey, Price], Allowed("a table per model: [llm.prices.<model>] with input and output")
+    ] = Field(default_factory=dict, description="prices and context windows of models")
+
+    @property
+    def offline(self) -> bool:
+        """Answers are made here, by fixed rules."""
+        return self.provider == "offline" or (
+            self.provider == "auto" and self.api_key is None and self.base_url is None
+        )
+
+    @property
+    def known_prices(self) -> dict[str, Price]:
+        """What is known of models: those of `prices`, over the defaults."""
+        return {name: Price(**values) for name, values in LIST_PRICES.items()} | self.prices
+
+
+class Budget(Section):
+    """How many US dollars may be spent on the model. A day is the company's (by its time zone). Over a limit nothing is
+    asked of the model; whoever asks is told which limit it is and when it ends."""
+
+    company: Dollars = Field(20.0, description="by everybody together, in a day")
+    person: Dollars = Field(3.0, description="by one person, in a day")
+    scheduled: Dollars = Field(1.0, description="by scheduled work, in a day")
+    session: Dollars | None = Field(None, description="in one conversation, in a day")
+    company_month: Dollars | None = Field(None, description="by everybody together, in a month")
+    person_month: Dollars | None = Field(None, description="by one person, in a month")
+    warn_percent: int = Field(80, ge=1, le=100, description="share of a limit at which a warning is given, once")
 
 
 class Telegram(Section):
@@ -382,6 +430,7 @@ class Settings(Section):
     ] = Field(default_factory=dict, description="specialists added, switched off or changed")
     access: Access = Access()
     llm: Llm = Llm()
+    budget: Budget = Budget()
     channels: Channels = Channels()
     web: Web = Web()
     intake: Intake = Intake()

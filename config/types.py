@@ -202,6 +202,8 @@ DocumentAudience = Annotated[
     Field(pattern=r"\A(public|company|department:[^\s:][^:\x00-\x1f]{0,79})\z"),
     Allowed('"public", "company" or "department:" and its name'),
 ]
+ModelKey = Annotated[str, Field(min_length=1, max_length=120), Allowed("a model's name as the provider spells it")]
+Dollars = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False), Allowed("US dollars, 0 or more")]
 OptionalName = Annotated[str | None, BeforeValidator(_none), Allowed('text, or "none"')]
 """For a key whose default is a name: TOML has no null."""
 FilePath = Annotated[Path, Allowed("a path; ~ and paths relative to the settings file are understood")]

@@ -154,6 +154,29 @@ class CacheUsed(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetRefused(Payload):
+    """A limit left no room for a call of the model; none was made. Amounts in millionths of a US dollar."""
+
+    type = "budget_refused"
+    budget: str
+    subject: str
+    """Person or session; empty where the limit is everybody's."""
+    purpose: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetWarned(Payload):
+    """Somebody was told, once, how much of a limit is spent."""
+
+    type = "budget_warned"
+    budget: str
+    subject: str
+    most: int
+    spent: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCalled(Payload):
     type = "tool_called"
     name: str

@@ -33,6 +33,16 @@ ANNA = '[people.anna]\nname = "Anna"\nrole = "principal"\n'
         ('[web]\nhost = "::"', "web.allowed_hosts", "not loopback"),
         ("[web]\nport = 2525", "web.port", "the same"),
         ('[llm]\nprovider = "anthropic"', "llm.api_key", "missing"),
+        (
+            '[llm]\napi_key = "k"\n[llm.models]\nlight = "tiny"',
+            "llm.models.light",
+            "no table in llm.prices",
+        ),
+        (
+            '[llm]\nbase_url = "http://127.0.0.1:1"\n[llm.models]\ndeep_fallback = "tiny"',
+            "llm.models.deep_fallback",
+            "no table in llm.prices",
+        ),
         ("[channels.telegram]\nenabled = true", "channels.telegram.token", "missing"),
         ("[channels.discord]\nenabled = true", "channels.discord.token", "missing"),
         ('[channels.discord]\ngateway_url = "https://x.example"', "channels.discord.gateway_url", "websocket"),
@@ -160,3 +170,18 @@ def test_a_rule_about_a_key_that_is_itself_wrong_stays_silent(read: Reader) -> N
 )
 def test_local_mail_mode(given: dict[str, object], in_container: bool, local: bool) -> None:
     assert local_mail_mode(Settings.model_validate(given), in_container) is local
+
+
+def test_a_model_with_a_price_of_its_own_or_without_a_provider_is_no_fault(read: Reader) -> None:
+    models = '[llm.models]\nlight = "tiny:1.5b"\n'
+    priced = '[llm]\napi_key = "k"\n' + models + '[llm.prices."tiny:1.5b"]\ninput = 0\noutput = 0\nwindow = 8000\n'
+    known = read(priced).settings.llm.known_prices
+    assert (known["tiny:1.5b"].window, known["tiny:1.5b"].cache_read) == (8_000, None)
+    assert set(known) > {"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}
+    assert read(models).settings.llm.offline
+
+
+def test_every_default_model_has_a_price(read: Reader) -> None:
+    settings = read('[llm]\napi_key = "k"').settings
+    assert not settings.llm.offline
+    assert set(settings.llm.models.model_dump().values()) - {None} <= set(settings.llm.known_prices)

@@ -1,4 +1,5 @@
-"""The first schema: audit, people, sessions, turns and transcript, inbox, outbox, journal, documents, embeddings."""
+"""The first schema: audit, people, sessions, turns and transcript, inbox, outbox, journal, documents, embeddings,
+spending."""
 
 from __future__ import annotations
 
@@ -265,6 +266,38 @@ def upgrade() -> None:
         sa.Column("inbox_id", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_seen")),
         sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "spend",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("day", sa.Text(), nullable=False),
+        sa.Column("person_id", sa.Text()),
+        sa.Column("session_id", sa.Text()),
+        sa.Column("turn_id", sa.Text()),
+        sa.Column("scheduled", sa.Boolean(), nullable=False),
+        sa.Column("purpose", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("input", sa.Integer(), nullable=False),
+        sa.Column("output", sa.Integer(), nullable=False),
+        sa.Column("cache_read", sa.Integer(), nullable=False),
+        sa.Column("cache_written", sa.Integer(), nullable=False),
+        sa.Column("micros", sa.BigInteger(), nullable=False),
+        sa.Column("estimated", sa.Boolean(), nullable=False),
+        sa.CheckConstraint("purpose IN ('answer', 'consult', 'gate', 'compaction')", name=op.f("ck_spend_purpose")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_spend")),
+    )
+    op.create_index("ix_spend_day", "spend", ["day"])
+    op.create_table(
+        "budget_warning",
+        sa.Column("budget", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("since", sa.Text(), nullable=False),
+        sa.CheckConstraint(
+            "budget IN ('company', 'company_month', 'person', 'person_month', 'session', 'scheduled')",
+            name=op.f("ck_budget_warning_budget"),
+        ),
+        sa.PrimaryKeyConstraint("budget", "subject", "since", name=op.f("pk_budget_warning")),
     )
     op.create_table(
         "handle",
