@@ -11,6 +11,7 @@ import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any
@@ -39,7 +40,7 @@ from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor
 from bot.llm import service as llm
 from bot.llm.model import Model
-from bot.orchestrator import basics, prompt
+from bot.orchestrator import basics, lookups, prompt
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
@@ -126,16 +127,20 @@ class Daemon:
             settings.llm.history_tokens,
             settings.llm.timeout,
         )
+        handlers: dict[str, Handler] = {}
+        tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff())
+        knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
+        handlers |= knowledge.worker.handlers()
         team = Specialists(
             model,
             store.clock,
             specialists(settings),
             basics.arithmetic(),
-            lambda _: (),
+            partial(lookups.within, knowledge.search),
             settings.llm.consult_timeout,
             settings.llm.max_tokens,
         )
-        registry = Registry([*basics.tools(store.database), *team.tools()])
+        registry = Registry([*basics.tools(store.database), *lookups.tools(knowledge.search), *team.tools()])
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
             settings.company.time_zone, settings.company.name,
@@ -166,10 +171,6 @@ class Daemon:
             settings.access.pairing_requests,
         )
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
-        handlers: dict[str, Handler] = {}
-        tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff())
-        knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
-        handlers |= knowledge.worker.handlers()
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, store.clock.monotonic(),

@@ -50,9 +50,7 @@ _CLOSING = ".,;:!?'*_~`"
 
 def addresses(text: str) -> frozenset[str]:
     """The addresses that stand in a text (Markdown or not), in the form in which they are compared."""
-    written = (address for _, address in _found(text))
-    linked = (link.href for link in _links(parse(text).blocks))
-    return frozenset(_normal(address) for address in (*written, *linked))
+    return frozenset(_normal(address) for _, address in _found(text))
 
 
 def inert(markdown: str, permitted: Collection[str]) -> str:
@@ -180,32 +178,3 @@ def _normal(address: str) -> str:
     query = f"?{parts.query}" if parts.query else ""
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     return f"{scheme}//{parts.netloc.lower()}{unquote((parts.path or '/') + query + fragment)}"
-
-
-def _links(blocks: Sequence[Block]) -> Iterator[Link]:
-    for block in blocks:
-        match block:
-            case Paragraph(children) | Heading(_, children):
-                yield from _in(children)
-            case Quote(below):
-                yield from _links(below)
-            case ListBlock(items):
-                for item in items:
-                    yield from _links(item.blocks)
-            case Table(header, rows):
-                for row in (header, *rows):
-                    for cell in row:
-                        yield from _in(cell)
-            case CodeBlock() | Rule():
-                pass
-
-
-def _in(inlines: Sequence[Inline]) -> Iterator[Link]:
-    for each in inlines:
-        match each:
-            case Link():
-                yield each
-            case Emphasis(children) | Strong(children) | Strike(children):
-                yield from _in(children)
-            case _:
-                pass

@@ -41,6 +41,11 @@ def write(document: Document) -> str:
     return _blocks(document.blocks, "\n\n")
 
 
+def literal(text: str) -> str:
+    """`text`, a name for instance, as Markdown source that shows it as it is, on one line."""
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
 def _blocks(blocks: Sequence[Block], joint: str) -> str:
     written: list[str] = []
     turned = False

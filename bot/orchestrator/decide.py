@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.gateway.text_write import literal
 from bot.llm.model import Finished, StopReason, Text
 from bot.orchestrator.tools import Source
 
@@ -33,11 +34,12 @@ MOST_SOURCES = 6
 
 
 def said_with_sources(text: str, sources: Sequence[Source]) -> str:
-    """The answer and, in one line, where what it rests on comes from."""
-    if not sources:
+    """The answer and, in one line, where what it rests on comes from: what was read, else what a search showed."""
+    named = [source for source in sources if source.read] or sources
+    if not named:
         return text
-    shown = "; ".join(source.label for source in sources[:MOST_SOURCES])
-    more = f"; and {len(sources) - MOST_SOURCES} more" if len(sources) > MOST_SOURCES else ""
+    shown = "; ".join(literal(source.label) for source in named[:MOST_SOURCES])
+    more = f"; and {len(named) - MOST_SOURCES} more" if len(named) > MOST_SOURCES else ""
     return f"{text}\n\n*Sources: {shown}{more}*"
 
 

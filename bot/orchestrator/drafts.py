@@ -27,15 +27,25 @@ class Drafter:
     """Offers the text so far to the channel at a bounded pace while the block runs.
 
     Where the channel has a placeholder, `stand_in` is called once, when the answer takes longer than `FIRST_SIGN`, and
-    gives a function that tells the placeholder's ref as soon as it is sent.
+    gives a function that tells the placeholder's ref as soon as it is sent. `clean` makes of what the model wrote so
+    far what may leave.
     """
 
-    def __init__(self, channel: Channel, path: ReplyPath, turn: TurnId, clock: Clock, stand_in: StandIn) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        path: ReplyPath,
+        turn: TurnId,
+        clock: Clock,
+        stand_in: StandIn,
+        clean: Callable[[str], str],
+    ) -> None:
         self._channel = channel
         self._path = path
         self._turn = turn
         self._clock = clock
         self._stand_in = stand_in
+        self._clean = clean
         self._parts: list[str] = []
         self._new = False
         self._task: asyncio.Task[None] | None = None
@@ -72,7 +82,7 @@ class Drafter:
             if find_ref is not None and ref is None:
                 ref = await find_ref()
             if find_ref is None or ref is not None:
-                text = "".join(self._parts) if self._new and self._parts else None
+                text = self._clean("".join(self._parts)) if self._new and self._parts else None
                 self._new = False
                 await self._channel.draft(self._path, self._turn, text, ref)
             waited = DRAFT_INTERVAL

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from bot.audit.events import Actor, CacheUsed, Payload, Record, TurnFailed, TurnFinished, TurnStarted
 from bot.gateway.events import Body, CommandInvoked, MessageReceived, PlaceKind, Proof
 from bot.gateway.operations import Reply
+from bot.gateway.text_links import inert
 from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
 from bot.kernel.ids import InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
@@ -61,7 +62,11 @@ class Ends:
         """Transcript, reply, audit and the end of the rows in one transaction; then the reply leaves."""
         channel = rows[-1].channel
         prompted, answered = completed.prompted, completed.answered
-        text = said_with_sources(decision.text, answered.sources) if isinstance(decision, Answer) else "…"
+        text = "…"
+        if isinstance(decision, Answer):
+            permitted = prompted.links | answered.links
+            decision = Answer(inert(decision.text, permitted))
+            text = inert(said_with_sources(decision.text, answered.sources), permitted)
         greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
         if greeting is not None:
             text = f"{text}\n\n{FIRST_CONTACT}"

@@ -74,7 +74,7 @@ async def answer(
         outcomes = await registry.run(asker, calls)
         for call, outcome in zip(calls, outcomes, strict=True):
             records += [called(call), *outcome.records]
-            sources |= {source.id: source for source in outcome.sources}
+            sources |= {source.id: source for source in outcome.sources if source.read or source.id not in sources}
             untrusted = untrusted or outcome.untrusted
             links |= _links(outcome)
         results = Message("user", tuple(result(c, o) for c, o in zip(calls, outcomes, strict=True)))

@@ -7,12 +7,13 @@ before the history's end; the context is not stored, so that a turn reads the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bot.gateway.events import Body, SpanKind
+from bot.gateway.text_links import addresses
 from bot.kernel.ids import MessageId, TurnId
 from bot.llm import tokens
 from bot.llm.model import Block, CacheMark, Image, Message, Request, Text
@@ -76,6 +77,20 @@ def build(
     messages = (*past, Message("user", tuple(blocks)))
     request = Request(frame.model, system, messages, max_tokens=frame.max_tokens, deadline=frame.deadline)
     return Built(request, start)
+
+
+def own_addresses(said: Iterable[Said]) -> frozenset[str]:
+    """The addresses that stand in people's own words: these may be told as links."""
+    found: set[str] = set()
+    for each in said:
+        if each.role == "user":
+            body = each.body
+            own = [body.text[s.start : s.end] for s in body.spans if s.kind is SpanKind.OWN] or (
+                [] if body.spans else [body.text]
+            )
+            for text in own:
+                found |= addresses(text)
+    return frozenset(found)
 
 
 def halved(history: Sequence[Said]) -> tuple[list[Said], TurnId | None]:

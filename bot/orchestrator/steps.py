@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from bot.company import store as company
 from bot.company.model import block
 from bot.gateway.events import MessageReceived
+from bot.gateway.text_links import inert
 from bot.intake import store as inbox
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import MessageId, TurnId
@@ -85,7 +86,7 @@ class Steps:
             context.time_zone,
             recalled.company,
         )
-        return Prompted(built, tuple(said), asker)
+        return Prompted(built, tuple(said), asker, prompts.own_addresses((*recalled.history, *said)))
 
     async def complete(
         self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, prompted: Prompted
@@ -125,7 +126,8 @@ class Steps:
     async def _ask(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> Answered:
         path, channel = reply_path(rows), self._p.channels[rows[-1].channel]
         stand_in = partial(self._placeholders.stand_in, turn, channel, path)
-        async with Drafter(channel, path, turn.id, self._p.clock, stand_in) as drafter:
+        clean = partial(inert, permitted=prompted.links)
+        async with Drafter(channel, path, turn.id, self._p.clock, stand_in, clean) as drafter:
             return await loop.answer(
                 self._p.model, prompted.built.request, self._p.registry, prompted.asker, drafter.show
             )

@@ -58,6 +58,8 @@ class Source:
 
     id: str
     label: str
+    read: bool = True
+    """False: an excerpt was shown by a search, no more."""
 
 
 @dataclass(frozen=True, slots=True)

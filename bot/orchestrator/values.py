@@ -41,6 +41,8 @@ class Prompted:
     built: prompts.Built
     current: tuple[Said, ...]
     asker: Asker
+    links: frozenset[str]
+    """Addresses that stand in the people's own words."""
 
 
 @dataclass(frozen=True, slots=True)
