@@ -160,6 +160,27 @@ class SmtpControl(Control):
         return await self._entries("mails", ANY, at_least, timeout)
 
 
+class ImapControl(Control):
+    async def deliver(self, raw: bytes, folder: str = "INBOX", at: str | None = None) -> int:
+        """New mail; `at` is its arrival in ISO 8601, default now. Returns its UID."""
+        query = {"folder": folder} | ({} if at is None else {"at": at})
+        return int((await self._call("POST", "deliver", data=raw, query=query))["uid"])
+
+    async def act(self, what: str, **arguments: Any) -> None:
+        """`rebuild` (a new UIDVALIDITY), `remove` (`uid`), `bye` or `cut`."""
+        await self._call("POST", "act", body={"what": what, **arguments})
+
+    async def folder(self, name: str = "INBOX") -> list[JsonObject]:
+        """Its messages: `uid`, `raw` (base64) and `flags`."""
+        return list(await self._call("GET", "folder", query={"name": name}))
+
+
+class OAuthControl(Control):
+    async def answer(self, what: str) -> None:
+        """What the person does in the browser: `allow`, or an error code such as `access_denied`."""
+        await self._call("POST", "answer", body={"answer": what})
+
+
 @asynccontextmanager
 async def started(module: str, *arguments: str) -> AsyncIterator[JsonObject]:
     """Run `python -m tests.fakes.<module>` and yield what it said at its start."""
@@ -230,4 +251,21 @@ async def running_smtp(*more: str, log: Path | None = None, keep: int | None = N
         started("smtp", *_options(log, keep, more)) as hello,
         SmtpControl(hello["url"], hello) as control,
     ):
+        yield control
+
+
+@asynccontextmanager
+async def running_imap(*more: str, log: Path | None = None, keep: int | None = None) -> AsyncIterator[ImapControl]:
+    """The IMAP server in its own process; `more` are command line options such as `--user NAME:PASSWORD`."""
+    async with (
+        started("imap", *_options(log, keep, more)) as hello,
+        ImapControl(hello["url"], hello) as control,
+    ):
+        yield control
+
+
+@asynccontextmanager
+async def running_oauth(*more: str) -> AsyncIterator[OAuthControl]:
+    """The provider of logins in its own process."""
+    async with started("oauth", *more) as hello, OAuthControl(hello["url"], hello) as control:
         yield control

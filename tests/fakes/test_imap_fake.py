@@ -8,11 +8,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import aiohttp
 import aioimaplib
 import pytest
 
-from tests.fakes.control import started
+from tests.fakes.control import running_imap, running_oauth
+from tests.fakes.faults import Answer
 from tests.fakes.imap import FakeImap
+from tests.fakes.oauth import DEVICE_GRANT
 
 USER, PASSWORD = "executive@bot.example", "pass word"
 RAW = b"From: ann@corp.example\r\nSubject: Hi (you)\r\n\r\nbody {5}\r\n)\r\n"
@@ -109,10 +112,30 @@ async def test_deletion_is_by_flag_and_expunge(without: tuple[str, ...]) -> None
 
 
 async def test_the_fake_runs_as_a_process_of_its_own() -> None:
-    async with started("imap", "--user", "a:b") as hello:
+    async with running_imap("--user", "a:b") as fake:
 
         def work() -> bytes:
-            with imaplib.IMAP4("127.0.0.1", hello["port"], timeout=10) as client:
-                return client.login("a", "b")[1][0]
+            with imaplib.IMAP4("127.0.0.1", fake.port, timeout=10) as client:
+                client.login("a", "b")
+                client.select()
+                return bytes(client.uid("FETCH", "1", "(BODY.PEEK[])")[1][0][1])
 
-        assert await asyncio.to_thread(work) == b"done"
+        assert await fake.deliver(RAW, at="2026-11-03T04:05:06+00:00") == 1
+        assert await asyncio.to_thread(work) == RAW
+        await fake.act("rebuild")
+        (message,) = await fake.folder()
+        assert message["uid"] == 100
+        assert [entry.endpoint for entry in await fake.requests("UID FETCH")] == ["UID FETCH"]
+        await fake.plan("LOGIN", Answer(400, "NO not now"))
+        with pytest.raises(imaplib.IMAP4.error, match="not now"):
+            await asyncio.to_thread(work)
+
+
+async def test_the_provider_of_logins_runs_as_a_process_of_its_own() -> None:
+    async with running_oauth() as fake, aiohttp.ClientSession(fake.url) as session:
+        form = {"client_id": "client", "grant_type": DEVICE_GRANT, "device_code": "device-code"}
+        async with session.post("/token", data=form) as reply:
+            assert (await reply.json())["error"] == "authorization_pending"
+        await fake.answer("allow")
+        async with session.post("/token", data=form) as reply:
+            assert (await reply.json())["access_token"] == "access-1"
