@@ -140,11 +140,12 @@ class EmailChannel:
         return False
 
     def health(self) -> Health:
-        """Receives if every way in does; else the first that does not says why."""
+        """Receives if every way in does; the first thing that does not work says why."""
         states = [way.health for way in self._ways]
         where = ", ".join(state.where for state in states if state.where) or None
         broken = next((state for state in states if not state.receiving), None)
-        return replace(broken or states[0], where=where)
+        health = broken or states[0]
+        return replace(health, where=where, sending=self._out.broken is None, reason=health.reason or self._out.broken)
 
     def routes(self) -> Sequence[HttpRoute]:
         return ()

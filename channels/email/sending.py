@@ -53,6 +53,8 @@ class Outgoing:
         self._sent = sent
         self._maildir = Maildir(context.data_dir / "maildir", host_part(own.id_domain))
         self._relay = None if settings.relay.host is None else _relay(settings, access_token)
+        self.broken: str | None = None
+        """Why nothing can be sent, since the last try; None while it can."""
 
     async def send(self, op: Send, key: OutboxId, *, again: bool) -> Receipt:
         """See `Channel.send`."""
@@ -78,8 +80,14 @@ class Outgoing:
         try:
             await relay.deliver(self._own.address, recipient, content)
         except NotReadyError as error:
-            log.warning("%s", error.message)
+            if self.broken != error.message:
+                log.warning("%s", error.message)
+            self.broken = error.message
             raise
+        except OpenExecutiveError:
+            self.broken = None  # a session was reached: it is about this mail
+            raise
+        self.broken = None
 
     async def _keep(self, sent: SentFolder, content: bytes, at: datetime) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import email
 import email.policy
 from datetime import timedelta
@@ -15,7 +16,7 @@ import pytest
 from bot.gateway.channel import NotReadyError
 from bot.gateway.events import CommandInvoked, DeliveryReported, MessageReceived, Proof, ReplyPath
 from bot.gateway.operations import CannotTell, Edit, NotSent, OutFile, Receipt, Reply, Send
-from bot.kernel.errors import PermanentError, UncertainError
+from bot.kernel.errors import PermanentError, TransientError, UncertainError
 from bot.kernel.ids import BlobHash, OutboxId
 from bot.kernel.supervise import cancel
 from channels.email import build, server
@@ -25,7 +26,7 @@ from tests.channels.email.support import Domain, Records, Roster, mail
 from tests.channels.email.test_dsn import bounce
 from tests.channels.inbox import MemoryInbox
 from tests.channels.support import START, Bench
-from tests.fakes.faults import CutAfter
+from tests.fakes.faults import Answer, CutAfter
 from tests.fakes.mailer import RawClient, send_mail
 from tests.fakes.smtp import SmtpSink
 
@@ -337,8 +338,30 @@ async def test_relay_takes_the_answer_and_cannot_be_asked(tmp_path: Path) -> Non
 async def test_relay_that_is_away_is_not_ready(tmp_path: Path, unused_tcp_port: int) -> None:
     relay = {"host": "127.0.0.1", "port": unused_tcp_port, "security": "none"}
     async with running(tmp_path, MemoryInbox(), local_mode=False, relay=relay) as channel:
+        assert channel.channel.health().sending
         with pytest.raises(NotReadyError):
             await channel.channel.send(Send(ReplyPath("t", "ann@corp.example"), "", "x"), KEY, False)
+        health = channel.channel.health()
+        assert (health.receiving, health.sending) == (True, False)
+        assert str(unused_tcp_port) in (health.reason or "")
+
+
+@pytest.mark.parametrize("refusal", [None, Answer(451), Answer(550)])
+async def test_health_forgets_a_relay_that_is_back(tmp_path: Path, refusal: Answer | None) -> None:
+    async with SmtpSink() as sink:
+        relay = {"host": "127.0.0.1", "port": sink.port, "security": "none"}
+        async with running(tmp_path, MemoryInbox(), local_mode=False, relay=relay) as channel:
+            op = Send(ReplyPath("t", "ann@corp.example"), "", "x")
+            await sink.down()
+            with pytest.raises(NotReadyError):
+                await channel.channel.send(op, KEY, False)
+            await sink.up()
+            if refusal is not None:
+                sink.faults.plan("RCPT", refusal)
+            with contextlib.suppress(TransientError, PermanentError):
+                await channel.channel.send(op, KEY, False)
+            assert channel.channel.health().sending
+            assert channel.channel.health().reason is None
 
 
 @pytest.mark.parametrize("address", ["executive@localhost", "Executive+x@localhost", "nonsense", "unknown"])
