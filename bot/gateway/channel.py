@@ -84,7 +84,7 @@ class FileStore(Protocol):
 class Health:
     receiving: bool
     reason: str | None = None
-    """Why not, and what to do. While receiving: a warning about what does not work, or None."""
+    """Why not, and what to do. While receiving: what does not work (nothing can be sent, say), or None."""
     since: datetime | None = None
     where: str | None = None
     sending: bool = True

@@ -124,7 +124,9 @@ class Outbox:
     ) -> Queued:
         if not ops:
             raise ValueError(f"{channel} planned nothing for a reply that has text")
-        ids, first = store.insert(tx, channel, ops, origin, policy, self._boot, self._clock.now())
+        ids, first = store.insert(
+            tx, channel, ops, origin, policy, self._boot, self._clock.now(), may_leave=self._can_send(channel)
+        )
         return Queued(tuple(ids), first)
 
     def sending(self, queued: Iterable[Queued]) -> None:
@@ -155,10 +157,11 @@ class Outbox:
         """Claim the next row of every thread where one is due. Returns how long there is nothing more to do; None if
         there may be more at once. A thread whose row trips over a bug does not hold up the others."""
         now = self._clock.now()
-        threads = await self._database.read(lambda c: store.due_threads(c, now, BATCH))
+        resting = [name for name in self._channels if not self._can_send(name)]
+        threads = await self._database.read(lambda c: store.due_threads(c, now, BATCH, resting))
         # Together, so that they share a commit.
         claims = await asyncio.gather(
-            *(attempt(self._claim(thread), f"claim in {thread}") for thread in threads), return_exceptions=True
+            *(attempt(self._claim(*thread), f"claim in {thread[0]}") for thread in threads), return_exceptions=True
         )
         for claim in claims:
             if isinstance(claim, BaseException):
@@ -178,13 +181,20 @@ class Outbox:
             return False
         return True
 
-    async def _claim(self, thread: str) -> None:
-        row = await self._database.write(lambda tx: self._claim_checked(tx, thread))
+    def _can_send(self, channel: str) -> bool:
+        """A row is claimed only then: a claim that a dying process leaves behind counts as tried."""
+        known = self._channels.get(channel)
+        return known is None or known.health().sending
+
+    async def _claim(self, thread: str, channel: str) -> None:
+        row = await self._database.write(lambda tx: self._claim_checked(tx, thread, channel))
         if row is not None:
             self._drive(row)
 
-    def _claim_checked(self, tx: Tx, thread: str) -> Row | None:
+    def _claim_checked(self, tx: Tx, thread: str, channel: str) -> Row | None:
         """Claim the next row that may still be sent; those that may not are parked on the way."""
+        if not self._can_send(channel):
+            return None
         while (row := store.claim_next(tx, thread, self._boot, self._clock.now())) is not None:
             reason = self._guard(tx.connection, row)
             if reason is None:
@@ -248,7 +258,7 @@ class Outbox:
 
         def unit(tx: Tx) -> Row | None:
             self._apply(tx, row, outcome)
-            return self._claim_checked(tx, row.thread_key)
+            return self._claim_checked(tx, row.thread_key, row.channel)
 
         following: Row | None = None
         result = await attempt(self._write(unit), f"outcome of {row.id}")

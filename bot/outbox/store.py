@@ -81,11 +81,20 @@ class Origin:
 
 
 def insert(
-    tx: Tx, channel: str, ops: Sequence[OutboundOp], origin: Origin, policy: Policy, boot: BootId, now: datetime
+    tx: Tx,
+    channel: str,
+    ops: Sequence[OutboundOp],
+    origin: Origin,
+    policy: Policy,
+    boot: BootId,
+    now: datetime,
+    *,
+    may_leave: bool,
 ) -> tuple[list[OutboxId], Row | None]:
-    """Queue the parts of one reply. If nothing else of its thread waits, the first is claimed and returned."""
+    """Queue the parts of one reply. If it `may_leave` now and nothing else of its thread waits, the first is claimed
+    and returned."""
     path = ops[0].path
-    free = not tx.execute(_TAKEN, {"thread": path.thread}).scalar()
+    free = may_leave and not tx.execute(_TAKEN, {"thread": path.thread}).scalar()
     ids = [OutboxId(new_id(now)) for _ in ops]
     rows = [
         {
@@ -185,16 +194,18 @@ def void_older_boots(tx: Tx, boot: BootId) -> int:
     return done.rowcount
 
 
-def due_threads(connection: sa.Connection, now: datetime, limit: int) -> list[str]:
-    """Threads whose oldest waiting row may be sent now."""
+def due_threads(
+    connection: sa.Connection, now: datetime, limit: int, resting: Collection[str]
+) -> list[tuple[str, str]]:
+    """Threads whose oldest waiting row may be sent now, with their channel; those of `resting` channels wait."""
     rows = connection.execute(
-        sa.select(outbox.c.thread_key)
+        sa.select(outbox.c.thread_key, outbox.c.channel)
         .select_from(outbox.join(oldest := _oldest(), oldest.c.seq == outbox.c.seq))
-        .where(QUEUED, outbox.c.not_before <= now)
+        .where(QUEUED, outbox.c.not_before <= now, outbox.c.channel.not_in(sorted(resting)))
         .order_by(outbox.c.seq)
         .limit(limit)
     )
-    return [row.thread_key for row in rows]
+    return [(row.thread_key, row.channel) for row in rows]
 
 
 def next_due(connection: sa.Connection, now: datetime) -> datetime | None:

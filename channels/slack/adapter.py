@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -155,7 +156,7 @@ class Slack:
         silent = self._link.silent_for() if self._link is not None else None
         if self._state.receiving and silent is not None and silent > STALE:
             self._state.bad(f"nothing came from Slack for {silent.total_seconds():.0f} s, not even an answer to a ping")
-        return self._state.health()
+        return replace(self._state.health(), sending=self._me is not None)
 
     def routes(self) -> Sequence[HttpRoute]:
         return ()

@@ -162,7 +162,8 @@ class Telegram:
             raise translate(error, effect=False) from error
 
     def health(self) -> Health:
-        found = replace(self._state.health(), where=f"@{self._me.username}" if self._me is not None else None)
+        where = f"@{self._me.username}" if self._me is not None else None
+        found = replace(self._state.health(), where=where, sending=self._me is not None)
         stalled = self._poller.stalled() if self._poller is not None else None
         if found.receiving and stalled is not None:
             return replace(

@@ -91,8 +91,9 @@ class Poller:
         except TimeoutError:
             await self._replace_if_wedged()
             return self._failed("a poll did not end in time")
-        self._failures = 0
-        if self._state.good():
+        failed, self._failures = self._failures > 0, 0
+        # Also after failures too few to be told: what could not be sent meanwhile waits for this.
+        if self._state.good() or failed:
             self._on_good()
         return None
 

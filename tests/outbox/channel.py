@@ -46,6 +46,7 @@ class ScriptedChannel:
         self.tried: list[Sent] = []
         self.ops: list[OutboundOp] = []
         self.asked: list[str] = []
+        self.connected = True
         self._called = asyncio.Event()
 
     @property
@@ -118,7 +119,7 @@ class ScriptedChannel:
         raise NotImplementedError
 
     def health(self) -> Health:
-        return Health(receiving=True)
+        return Health(receiving=True, sending=self.connected)
 
     def routes(self) -> Sequence[HttpRoute]:
         return ()

@@ -149,6 +149,20 @@ async def test_a_channel_that_is_not_ready_costs_no_attempt_and_wakes_its_rows(p
     assert await post.types() == ["delivery_sent"] * 2
 
 
+async def test_nothing_is_claimed_for_a_channel_that_cannot_send_so_that_no_death_makes_it_doubtful(post: Post) -> None:
+    post.channel.connected = False
+    await post.queue("a", "1\n2")
+    await post.settled()
+    assert await post.poll() == IDLE_POLL
+    assert [row.state for row in await post.states()] == ["queued", "queued"]
+    assert await post.recover("boot-2") == 0
+    post.channel.connected = True
+    await post.outbox.channel_ready("test")
+    await post.poll()
+    assert post.channel.texts == ["1", "2"]
+    assert await post.types() == ["delivery_sent"] * 2
+
+
 async def test_a_channel_that_gets_ready_does_not_shorten_pauses_of_the_platform(post: Post) -> None:
     post.channel.sends["1"] = [TransientError("slow down", timedelta(minutes=2))]
     await post.queue("a", "1")

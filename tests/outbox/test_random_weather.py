@@ -122,7 +122,7 @@ async def _live(folder: Path, weather: Sequence[Weather], replies: Sequence[tupl
                 in_doubt = await database.read(lambda c: store.in_doubt(c, post.outbox._boot))
                 _resume(post.outbox, in_doubt)
                 continue
-            if not await database.read(lambda c: store.due_threads(c, clock.now() + timedelta(days=1), 10)):
+            if not await database.read(lambda c: store.due_threads(c, clock.now() + timedelta(days=1), 10, ())):
                 break
             clock.advance(timedelta(minutes=5))
             await post.outbox._claim_due()
