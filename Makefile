@@ -34,7 +34,7 @@ bench: $(BIN)/.dev  ## against a plain bot, as ratios
 	$(BIN)/python -m tests.bench
 
 soak-kill: $(BIN)/.dev  ## several hundred kills, counted at the far end (KILLS=300)
-	OPENEXECUTIVE_SOAK_KILLS=$(KILLS) $(BIN)/python -m pytest -m slow tests/e2e/test_soak_kill.py -s
+	KILLS=$(KILLS) $(BIN)/python -m pytest -m slow tests/e2e/test_soak_kill.py -s
 
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .
