@@ -18,7 +18,7 @@ from tests.contracts.inbox import GatedInbox
 THREADS = {Talk.DIRECT: "main", Talk.OTHER: "other"}
 
 
-class _Client:
+class Client:
     """One process at the terminal: it shows each key once, tells so, and says again what was not taken."""
 
     def __init__(self, thread: str) -> None:
@@ -40,6 +40,10 @@ class _Client:
         self._reading = start("terminal client", self._read(reader))
         for say_id in self.said.keys() - self.accepted:
             await self._write(type="say", id=say_id, text=self.said[say_id])
+
+    @property
+    def connected(self) -> bool:
+        return self._writer is not None
 
     async def say(self, say_id: str, text: str) -> None:
         self.said[say_id] = text
@@ -94,7 +98,7 @@ class TerminalEnd(FarEnd):
 
     def __init__(self) -> None:
         super().__init__()
-        self._clients = {talk: _Client(name) for talk, name in THREADS.items()}
+        self._clients = {talk: Client(name) for talk, name in THREADS.items()}
         self._numbers = itertools.count(1)
 
     async def __aexit__(self, *_: object) -> None:
@@ -120,7 +124,7 @@ class TerminalEnd(FarEnd):
         await self._clients[talk].say(say_id, text)
         return f"terminal:cli:{Who.ANN.value}:{THREADS[talk]}:{say_id}"
 
-    def _of(self, ref: str) -> tuple[_Client, str]:
+    def _of(self, ref: str) -> tuple[Client, str]:
         *_, thread, say_id = ref.split(":")
         talk = next(talk for talk, name in THREADS.items() if name == thread)
         return self._clients[talk], say_id

@@ -1,0 +1,34 @@
+"""The daemon with a watch on its event loop; else the launcher of the whole-program tests, unchanged.
+
+`SOAK_WATCH` is the file that the watch writes its report to.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tests.e2e import launcher
+from tests.soak.watch import Watch
+
+
+def main() -> int:
+    from bot.app.daemon import Daemon
+
+    original = Daemon.live
+    watch = Watch(Path(os.environ["SOAK_WATCH"]))
+
+    async def live(self: Daemon) -> int:
+        watch.begin()
+        try:
+            return await original(self)
+        finally:
+            watch.write()
+
+    Daemon.live = live  # type: ignore[method-assign]
+    return launcher.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

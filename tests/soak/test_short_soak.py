@@ -1,0 +1,34 @@
+"""The soak in short: every run of the tests has some bad weather."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.soak import report
+from tests.soak.run import Soak
+
+MESSAGES, SECONDS = 400, 20.0
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with TemporaryDirectory(prefix="oe-") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.case(72)
+async def test_case_72_in_bad_weather_every_message_has_one_answer_and_the_loop_is_not_held_up(home: Path) -> None:
+    result = await Soak(home, messages=MESSAGES, seconds=SECONDS, hard=False).run()
+    found = report.as_json(result, messages=MESSAGES, minutes=SECONDS / 60, seed=1)
+    assert result.verdict.sound, report.printed(found)
+    assert sum(t.written for t in result.verdict.tallies.values()) == MESSAGES
+    assert sum(t.parked for t in result.verdict.tallies.values()) <= MESSAGES // 50, report.printed(found)
+    assert set(result.verdict.tallies) == set(result.mishaps)
+    assert all(sum(kinds.values()) > 3 for kinds in result.mishaps.values())
+    # Own work, not lateness: whoever else uses the machine must not make this fail.
+    assert result.watch["own_max_ms"] < 250, report.printed(found)
