@@ -90,7 +90,8 @@ def test_types_are_unique_and_each_payload_states_its_own() -> None:
 def test_the_types_of_this_part_are_there() -> None:
     assert VOCABULARY.keys() >= {
         "message_received", "message_refused", "message_duplicate", "turn_started", "turn_finished", "turn_failed",
-        "tool_called", "specialist_consulted", "cache_used", "delivery_sent", "delivery_failed", "delivery_uncertain", "delivery_parked",
+        "tool_called", "specialist_consulted", "cache_used",
+        "delivery_sent", "delivery_failed", "delivery_uncertain", "delivery_parked",
         "auth_refused", "person_paired", "person_changed", "room_changed", "setting_changed", "company_changed",
     }  # fmt: skip
 
