@@ -3,11 +3,30 @@ to open one with another. Importing this imports Chroma."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from chromadb.api.types import Documents, EmbeddingFunction, Embeddings, Space
 
-from bot.retrieval.embedder import Embedder
+from bot.retrieval.embedder import Embedder, EmbedderError
+
+if TYPE_CHECKING:
+    from bot.retrieval.embedder import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """An embedder of which only the name is known."""
+
+    model: str
+    dimension: int
+
+    def load(self) -> None:
+        raise EmbedderError("the embedder is handed in")
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        raise EmbedderError("the embedder is handed in")
 
 
 class SentenceFunction(EmbeddingFunction[Documents]):
@@ -25,8 +44,8 @@ class SentenceFunction(EmbeddingFunction[Documents]):
 
     @staticmethod
     def build_from_config(config: dict[str, Any]) -> EmbeddingFunction[Documents]:
-        """Chroma would build a function by itself when none is given; here one always is."""
-        raise NotImplementedError("the embedder is handed in")
+        """Chroma builds one when it compares what is stored with what is given; it is never asked to embed."""
+        return SentenceFunction(_Stated(str(config["model"]), int(config["dimension"])))
 
     def get_config(self) -> dict[str, Any]:
         return {"model": self._embedder.model, "dimension": self._embedder.dimension}

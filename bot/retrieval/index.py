@@ -15,20 +15,14 @@ from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import Supervisor, cancel
-from bot.retrieval import store, vectors
+from bot.retrieval import numbers, store, vectors
 from bot.retrieval.embedder import Embedder, EmbedderError
 from bot.retrieval.vectors import Generation, Near, Serving, VectorsError
 from bot.storage.database import Database, Tx
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from bot.retrieval.embedder import Matrix
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +31,9 @@ T = TypeVar("T")
 
 BATCH = 8
 """Texts embedded at once: a question that comes meanwhile waits for as many."""
-_PAGE = 2_000
-_STORED = "<f2"
+_PAGE = 500
+MOST_WITHDRAWN = 100
+"""Vectors of withdrawn items that a generation may hold (or a twentieth of all) before it is made anew."""
 _DAMAGED = "its folder is damaged and is being rebuilt"
 
 
@@ -109,7 +104,10 @@ class Index:
         self, question: str, collections: Collection[str], limit: int, among: Collection[str] | None = None
     ) -> list[Near] | None:
         """The nearest items of these collections (`among`: of these items only), nearest first. None: the index cannot
-        serve now, and `status` says why; the question must be answered without it."""
+        serve now, and `status` says why; the question must be answered without it.
+
+        `among` is for a few thousand items: they are compared one by one, as SQL has them. Chroma fails when it is
+        handed an id that it has not got any more."""
         self.warm_up()
         if self._warming is not None:
             await asyncio.wait({self._warming}, timeout=self._patience)
@@ -117,7 +115,11 @@ class Index:
         embedder = None if generation is None else self._embedder_of(generation.model)
         if generation is None or embedder is None or self._state is not State.SERVING:
             return None
-        search = partial(_search, embedder, generation, question, list(collections), limit, among)
+        if among is None:
+            search = partial(numbers.search, embedder, generation, question, list(collections), limit)
+        else:
+            rows = [row for row in await self._read(generation.model, among) if row.collection in collections]
+            search = partial(numbers.compare, embedder, rows, question, limit)
         future = asyncio.get_running_loop().run_in_executor(None, search)
         self._searches.add(future)
         future.add_done_callback(self._search_ended)
@@ -184,7 +186,8 @@ class Index:
                 await self._build()
             else:
                 try:
-                    await self._reconcile(self._serving)
+                    if not await self._reconcile(self._serving):
+                        await self._build()
                     self._state = State.SERVING
                 except VectorsError as error:
                     log.warning("the vector store is rebuilt: %s", error.message)
@@ -218,19 +221,20 @@ class Index:
     # --- inside ----------------------------------------------------------------------------------------------------
 
     async def _warm(self) -> None:
+        fresh = True
         try:
             await self._loaded_embedder()
             async with self._upkeep:
                 await self._open_serving()
                 serving = self._serving
                 if serving is not None and serving.model == self._embedder.model:
-                    await self._reconcile(serving)
+                    fresh = await self._reconcile(serving)
                 if serving is not None and self._embedder_of(serving.model) is not None:
                     self._state = State.SERVING
             items, embedded = await self._database.read(lambda c: store.counts(c, self._embedder.model))
             if embedded < items:
                 await self._ask_for(Work.CATCH_UP)
-            elif items and (serving is None or serving.model != self._embedder.model):
+            elif items and (serving is None or serving.model != self._embedder.model or not fresh):
                 await self._ask_for(Work.REBUILD)
         except VectorsError as error:
             await self._broken(error)
@@ -285,31 +289,34 @@ class Index:
         texts = await self._texts(items)
         gone = [item for item in items if item not in texts]
         kept = [item for item in items if item in texts]
-        packed = await _in_thread(_embedded, self._embedder, [texts[item] for item in kept]) if kept else []
-        numbers = dict(zip(kept, packed, strict=True))
+        packed = await _in_thread(numbers.embedded, self._embedder, [texts[item] for item in kept]) if kept else []
+        data = dict(zip(kept, packed, strict=True))
 
         def unit(tx: Tx) -> None:
-            store.fill(tx, model, numbers)
+            store.fill(tx, model, data)
             store.withdraw(tx, gone)
 
         await self._database.write(unit)
         return len(items)
 
-    async def _reconcile(self, generation: Generation) -> None:
-        """Give the generation what it misses, take what is too much, and look whether a search reaches it all. Raises
-        `VectorsError`."""
+    async def _reconcile(self, generation: Generation) -> bool:
+        """Give the generation what it misses, and look whether a search reaches it all. False if it holds much that was
+        withdrawn since and should be made anew. Raises `VectorsError`."""
         wanted = await self._database.read(lambda c: store.items_by_collection(c, generation.model), long=True)
-        await _in_thread(generation.drop_all_but, wanted)
+        withdrawn = 0
         for collection, items in wanted.items():
             present = await _in_thread(generation.items, collection)
-            await _in_thread(generation.delete, collection, present - items)
+            withdrawn += len(present - items)
             missing = sorted(items - present)
             for at in range(0, len(missing), _PAGE):
-                await self._add(generation, missing[at : at + _PAGE])
+                await _in_thread(
+                    numbers.upsert, generation, await self._read(generation.model, missing[at : at + _PAGE])
+                )
             probed = sorted(items)[:: max(1, len(items) // vectors.PROBED)][: vectors.PROBED]
             sample = {each.item: each.data for each in await self._read(generation.model, probed)}
-            if not await _in_thread(_is_whole, generation, collection, len(items), sample):
+            if not await _in_thread(numbers.is_whole, generation, collection, len(present | items), sample):
                 raise VectorsError("a search does not reach all vectors")
+        return withdrawn <= max(MOST_WITHDRAWN, sum(map(len, wanted.values())) // 20)
 
     async def _build(self) -> None:
         """Fill a new generation from SQL, then let it serve."""
@@ -319,7 +326,7 @@ class Index:
         try:
             after = ""
             while page := await self._read_after(model, after):
-                await _in_thread(_upsert, generation, page)
+                await _in_thread(numbers.upsert, generation, page)
                 after = page[-1].item
         except (TransientError, PermanentError):
             await _in_thread(generation.close)
@@ -341,11 +348,7 @@ class Index:
             except VectorsError as error:
                 log.info("an old generation of vectors did not close: %s", error.message)
 
-    async def _add(self, generation: Generation, items: Sequence[str]) -> None:
-        for at in range(0, len(items), 500):
-            await _in_thread(_upsert, generation, await self._read(generation.model, items[at : at + 500]))
-
-    async def _read(self, model: str, items: Sequence[str]) -> list[store.Embedded]:
+    async def _read(self, model: str, items: Collection[str]) -> list[store.Embedded]:
         return await self._database.read(lambda c: store.some(c, model, items), long=True)
 
     async def _read_after(self, model: str, after: str) -> list[store.Embedded]:
@@ -369,42 +372,6 @@ class Index:
     def _off(self, error: EmbedderError) -> None:
         log.warning("search by meaning is off, full text serves: %s", error.message)
         self._state, self._reason = State.OFF, error.message
-
-
-def _search(
-    embedder: Embedder,
-    generation: Generation,
-    question: str,
-    collections: Sequence[str],
-    limit: int,
-    among: Collection[str] | None,
-) -> list[Near]:
-    return generation.nearest(collections, embedder.embed([question])[0], limit, among)
-
-
-def _embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
-    return [row.astype(_STORED).tobytes() for row in embedder.embed(texts)]
-
-
-def _numbers(data: bytes) -> NDArray[np.float32]:
-    import numpy as np
-
-    return np.frombuffer(data, dtype=_STORED).astype(np.float32)
-
-
-def _upsert(generation: Generation, page: Sequence[store.Embedded]) -> None:
-    import numpy as np
-
-    by_collection: dict[str, list[store.Embedded]] = {}
-    for each in page:
-        by_collection.setdefault(each.collection, []).append(each)
-    for collection, members in by_collection.items():
-        matrix: Matrix = np.stack([_numbers(each.data) for each in members])
-        generation.upsert(collection, [each.item for each in members], matrix)
-
-
-def _is_whole(generation: Generation, collection: str, count: int, sample: Mapping[str, bytes]) -> bool:
-    return generation.is_whole(collection, count, {item: _numbers(data) for item, data in sample.items()})
 
 
 def _new_name(folder: Path) -> str:

@@ -71,12 +71,16 @@ def embedded(connection: sa.Connection, model: str, after: str, limit: int) -> l
 
 
 def some(connection: sa.Connection, model: str, items: Collection[str]) -> list[Embedded]:
-    rows = connection.execute(
-        sa.select(embedding.c.item, embedding.c.collection, embedding.c.data).where(
-            embedding.c.item.in_(items), embedding.c.model == model
+    """Those of the items that this model has embedded."""
+    found: list[Embedded] = []
+    for part in _parts(items):
+        rows = connection.execute(
+            sa.select(embedding.c.item, embedding.c.collection, embedding.c.data).where(
+                embedding.c.item.in_(part), embedding.c.model == model
+            )
         )
-    )
-    return [Embedded(row.item, row.collection, row.data) for row in rows]
+        found += [Embedded(row.item, row.collection, row.data) for row in rows]
+    return found
 
 
 def items_by_collection(connection: sa.Connection, model: str) -> dict[str, set[str]]:
