@@ -19,7 +19,7 @@ from typing import Any
 from bot.app import knowledge as rooms_of_knowledge
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
-from bot.app.settings import derived_key, enabled_channels, fallbacks, specialists
+from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
 from bot.app.status import describe
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
 from bot.control import ops, ops_knowledge
@@ -39,6 +39,8 @@ from bot.kernel.notify import notify, watchdog_interval
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor
 from bot.llm import service as llm
+from bot.llm.budget import Purpose
+from bot.llm.metered import Metered
 from bot.llm.model import Model
 from bot.orchestrator import basics, lookups, prompt
 from bot.orchestrator.ends import Ends
@@ -112,13 +114,16 @@ class Daemon:
                 local_mail_mode(settings, in_container=os.environ.get("OPENEXECUTIVE_IN_CONTAINER") == "1"),
             )
             channels[name] = import_module(f"channels.{name}").build(section, context)
-        model = llm.build(
+        meter = made_meter(settings, store.clock)
+        await meter.open(store.database)
+        provided = llm.build(
             provider=settings.llm.provider,
             api_key=settings.llm.api_key.get_secret_value() if settings.llm.api_key else None,
             base_url=settings.llm.base_url,
             fallback=fallbacks(settings.llm.models),
             clock=store.clock,
         )
+        model = Metered(provided, meter, Purpose.ANSWER)
         frame = prompt.Frame(
             settings.llm.models.orchestrator,
             settings.llm.models.light,
@@ -132,7 +137,7 @@ class Daemon:
         knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
         handlers |= knowledge.worker.handlers()
         team = Specialists(
-            model,
+            model.to(Purpose.CONSULT),
             store.clock,
             specialists(settings),
             basics.arithmetic(),
@@ -143,7 +148,7 @@ class Daemon:
         registry = Registry([*basics.tools(store.database), *lookups.tools(knowledge.search), *team.tools()])
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
-            settings.company.time_zone, settings.company.name,
+            settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE),
         )  # fmt: skip
         placeholders = Placeholders(parts)
         lanes = Lanes(
@@ -181,11 +186,11 @@ class Daemon:
     async def live(self) -> int:
         gc.freeze()  # what is here now stays for the life of the daemon: no collection looks at it again
         gc.enable()
-        await self._recover()
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
+        await self._recover()
         self._open_control()
         self.work.service("outbox", self.outbox.run())
         await self.orchestrator.start()

@@ -6,12 +6,15 @@ import hashlib
 import hmac
 from typing import Any
 
+from bot.kernel.clock import Clock
 from bot.kernel.ids import PersonId
+from bot.llm.budget import MICROS, Limit, Limits, Price
+from bot.llm.metered import Meter
 from bot.orchestrator.specialists import Specialist
 from bot.people.model import Handle, Origin, Person, Role
 from config.charters import charters
 from config.persona import consult
-from config.schema import Models, Settings
+from config.schema import Budget, Models, Settings
 
 
 def roster(settings: Settings) -> dict[PersonId, Person]:
@@ -44,6 +47,32 @@ def fallbacks(models: Models) -> dict[str, str | None]:
         name, fallback = getattr(models, part), getattr(models, f"{part}_fallback")
         found[name] = found.get(name) or (fallback if fallback != name else None)
     return found
+
+
+def prices(settings: Settings) -> dict[str, Price]:
+    """What each known model costs. What is not said of the cache is taken at its dearest."""
+    return {
+        name: Price(
+            price.input,
+            price.output,
+            price.input if price.cache_read is None else price.cache_read,
+            2 * price.input if price.cache_write is None else price.cache_write,
+            price.window,
+        )
+        for name, price in settings.llm.known_prices.items()
+    }
+
+
+def limits(budget: Budget) -> Limits:
+    given = {limit: getattr(budget, limit.value) for limit in Limit}
+    most = {limit: round(dollars * MICROS) for limit, dollars in given.items() if dollars is not None}
+    return Limits(most, budget.warn_percent / 100)
+
+
+def made_meter(settings: Settings, clock: Clock) -> Meter:
+    llm = settings.llm
+    zone = settings.company.time_zone
+    return Meter(clock, zone, prices(settings), limits(settings.budget), fallbacks(llm.models), free=llm.offline)
 
 
 def specialists(settings: Settings) -> list[Specialist]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "knowledge": "the company's documents",
     "rooms": "which rooms there are and who reads in them",
     "audit": "read and check what was recorded",
+    "usage": "what was spent on the model",
     "version": "which version this is",
 }
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130

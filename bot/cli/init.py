@@ -21,6 +21,7 @@ from typing import Protocol
 
 from config.document import render_toml
 from config.loader import SettingsError, load
+from config.schema import Budget, Llm, Models
 from config.sources import CONFIG_VARIABLE, FILE_NAME
 
 OK, FAILED, WRONG = 0, 1, 2
@@ -279,6 +280,28 @@ def write_private(target: Path, text: str, *, replace: bool, check: Callable[[Pa
         os.close(folder)
 
 
+_PEOPLE, _MESSAGES, _DAYS = 5, 10, 21
+
+
+def _estimate(answers: Answers, environ: Mapping[str, str]) -> str:
+    """What a month may cost: a small company, a usual message, half of the prompt from the cache, one consult for two
+    messages."""
+    keyed = answers.api_key or answers.base_url or environ.get("ANTHROPIC_API_KEY")
+    if answers.provider == "offline" or not keyed:
+        return "Answers are written on this machine by fixed rules: the model costs nothing."
+    models, prices, budget = Models(), Llm().known_prices, Budget()
+    orchestrator, standard = prices[models.orchestrator], prices[models.standard]
+    answer = 6_000 * orchestrator.input + 12_000 * (orchestrator.cache_read or orchestrator.input)
+    answer += 600 * orchestrator.output
+    consult = 4_000 * standard.input + 1_000 * standard.output
+    month = _PEOPLE * _MESSAGES * _DAYS * (answer + consult / 2) / 1_000_000
+    return (
+        f"What a month costs: about {month:.0f} US dollars for {_PEOPLE} people with {_MESSAGES} messages a day "
+        f"each (21 days), by list prices that you must check (llm.prices). At most {budget.company:g} a day are spent, "
+        f"{budget.person:g} by one person (budget)."
+    )
+
+
 def _farewell(target: Path, answers: Answers, environ: Mapping[str, str], cwd: Path) -> str:
     command = "openexecutive" if shutil.which("openexecutive", path=environ.get("PATH")) else shlex.quote(sys.argv[0])
     if target != cwd / FILE_NAME and environ.get(CONFIG_VARIABLE) != str(target):
@@ -286,5 +309,6 @@ def _farewell(target: Path, answers: Answers, environ: Mapping[str, str], cwd: P
     lines = [f"Wrote {target} (only you can read it)."]
     if answers.provider == "auto" and answers.api_key is None and not environ.get("ANTHROPIC_API_KEY"):
         lines.append("Set ANTHROPIC_API_KEY in the daemon's environment; without it answers are written offline.")
+    lines += ["", _estimate(answers, environ)]
     lines += ["", "Next:", f"  {command} doctor", f"  {command} run"]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import sqlalchemy as sa
 
 from bot.audit.recorder import Recorder
-from bot.control import ops_audit, ops_company, ops_pair, ops_people
+from bot.control import ops_audit, ops_company, ops_pair, ops_people, ops_usage
 from bot.control.request import Nothing, operation
 from bot.gateway.channel import LocalHandler
 from bot.intake import store as inbox
@@ -43,6 +43,7 @@ def handlers(
     people = ops_people.People(database, recorder, clock, time_zone, forget_rooms, outbox)
     pair = ops_pair.Pair(database, recorder, clock, people.roster_changed)
     audit = ops_audit.Audit(database, recorder, audit_key)
+    usage = ops_usage.Spending(database, clock, time_zone)
     profile = ops_company.Company(database, recorder, clock, company)
 
     async def full_status(_: Nothing) -> Mapping[str, object]:
@@ -66,6 +67,7 @@ def handlers(
         "pair.confirm": operation(ops_pair.Confirm, pair.confirm),
         "audit.verify": operation(ops_audit.Verify, audit.verify),
         "audit.show": audit.show,
+        "usage": operation(ops_usage.Usage, usage.usage),
     }
 
 

@@ -23,6 +23,7 @@ COMMANDS: dict[str, Command] = {
         Command("stop", "stop the answer that is being written", immediate=True),
         Command("room", "what this place is and who reads here; the principal can say what it is"),
         Command("privacy", "who reads what is said here, for how long, and how to erase it"),
+        Command("usage", "what I have spent on answers, and when the limits begin anew"),
         Command("pair", "claim this account with a code from `openexecutive pair`"),
     )
 }

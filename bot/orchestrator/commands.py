@@ -12,6 +12,9 @@ from bot.audit.recorder import Recorder
 from bot.gateway.commands import COMMANDS
 from bot.gateway.events import CommandInvoked, PlaceKind, Proof
 from bot.kernel.ids import SessionId
+from bot.llm import budget
+from bot.llm.budget import Spender
+from bot.llm.metered import Meter
 from bot.people.model import Person, Role
 from bot.sessions import places, threads
 from bot.sessions.audience import Audience
@@ -29,6 +32,7 @@ class Asked:
     now: datetime
     provider: str
     """Who computes the answers (`anthropic`, `offline`)."""
+    meter: Meter
 
 
 class Handler(Protocol):
@@ -110,6 +114,23 @@ def _privacy(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     )
 
 
+def _usage(tx: Tx, recorder: Recorder, asked: Asked) -> str:
+    known = places.get(tx.connection, asked.place)
+    if asked.meter.free:
+        return "Answers are made on this machine by fixed rules: they cost nothing."
+    if not asked.person.internal or known is None or known.audience is Audience.EXTERNAL:
+        return "What I spend is told to people of the company only, where nobody else reads."
+    # The figures of everybody are the principal's, and not a whole room's.
+    everybody = asked.person.role is Role.PRINCIPAL and known.audience is Audience.PERSON
+    spender = Spender("", asked.person.id, asked.session)
+    lines = [
+        budget.standing(account, spent, asked.person.time_zone)
+        for account, spent in asked.meter.standing(spender, everybody=everybody)
+    ]
+    more = "\n\n`openexecutive usage` shows it by day, model, person and purpose." if everybody else ""
+    return "\n".join(lines) + more
+
+
 def _describe(known: places.Known) -> str:
     who = {
         Audience.PERSON: "only the two of us read here",
@@ -140,4 +161,5 @@ HANDLERS: Mapping[str, Handler] = {
     "room": _room,
     "privacy": _privacy,
     "pair": _pair,
+    "usage": _usage,
 }

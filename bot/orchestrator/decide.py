@@ -21,6 +21,8 @@ ODD = "\n\n*(the model ended this answer in an unexpected way: {detail})*"
 @dataclass(frozen=True, slots=True)
 class Answer:
     text: str
+    refused: bool = False
+    """Nothing was asked of the model: a limit of the budget left no room."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,31 @@ from bot.intake.tables import Hold, InState
 from bot.kernel.ids import InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import to_the_end
+from bot.llm import budget
+from bot.llm.budget import Account
 from bot.llm.model import Usage
 from bot.orchestrator import commands, journal
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
-from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken, Parts, Prompted, reply_path
+from bot.orchestrator.values import (
+    Begun,
+    Completed,
+    Free,
+    Later,
+    Next,
+    Overtaken,
+    Parts,
+    Prompted,
+    reply_path,
+    spender,
+)
 from bot.outbox import growth
 from bot.outbox.service import Queued
 from bot.outbox.store import Origin
 from bot.people import store as people
 from bot.sessions import threads, transcript, turns
+from bot.sessions.audience import Audience
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
 from bot.storage.database import StoreBusyError, Tx
@@ -65,29 +79,35 @@ class Ends:
         text = "…"
         if isinstance(decision, Answer):
             permitted = prompted.links | answered.links
-            decision = Answer(inert(decision.text, permitted))
+            decision = replace(decision, text=inert(decision.text, permitted))
             text = inert(said_with_sources(decision.text, answered.sources), permitted)
         greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
         if greeting is not None:
             text = f"{text}\n\n{FIRST_CONTACT}"
+        warned = self._warning(turn, rows, prompted) if isinstance(decision, Answer) else None
+        if warned is not None:
+            text = f"{text}\n\n{budget.warning(*warned, prompted.asker.time_zone)}"
         planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
-            outcome: Literal["answered", "silent"] = "silent" if isinstance(decision, Silent) else "answered"
+            outcome, state = _outcome(decision)
             if not turns.finish(tx, turn, self._p.boot, outcome, answered.finished.model, now):
                 return Overtaken(), ()
-            state = InState.SILENT if isinstance(decision, Silent) else InState.ANSWERED
-            ended = inbox.end_turn(tx, turn.id, state, now)
+            why = "over budget" if state is InState.REFUSED else None
+            ended = inbox.end_turn(tx, turn.id, state, now, why)
             self._write_transcript(tx, turn, ended, prompted, decision, now)
             if greeting is not None:
                 people.greet(tx, channel, greeting, now)
+            if warned is not None:
+                self._p.meter.warned(tx, self._p.recorder, spender(turn, rows), *warned)
             ops = self._placeholders.grown(tx, turn, channel, planned, silent=isinstance(decision, Silent))
             queued: tuple[Queued, ...] = ()
             if ops:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
             self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
+            self._p.meter.settle(tx, self._p.recorder, turn.id)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)
 
@@ -111,7 +131,9 @@ class Ends:
                 text = commands.run(
                     tx,
                     self._p.recorder,
-                    commands.Asked(event, person, turn.session, session.place, now, self._p.model.provider),
+                    commands.Asked(
+                        event, person, turn.session, session.place, now, self._p.model.provider, self._p.meter
+                    ),
                 )
             epoch = turns.current_epochs(tx.connection, turn.session)[1]
             reply = Reply(event.reply_path, text)
@@ -135,6 +157,7 @@ class Ends:
                 return Overtaken(), ()
             inbox.end_turn(tx, turn.id, InState.STOPPED, now, "stopped")
             self._record(tx, turn, TurnFinished("stopped", "", "stopped", 0, 0, _milliseconds(turn, now), ()))
+            self._p.meter.settle(tx, self._p.recorder, turn.id)
             queued: tuple[Queued, ...] = ()
             placeholder = self._placeholders.take(tx, turn, channel)
             if placeholder is not None:
@@ -154,6 +177,7 @@ class Ends:
             turns.park(tx, turn.id, now)
             inbox.end_turn(tx, turn.id, InState.PARKED, now, reason)
             self._record(tx, turn, TurnFailed(turn.attempt, reason, parked=True))
+            self._p.meter.settle(tx, self._p.recorder, turn.id)
             queued: tuple[Queued, ...] = ()
             if rows:
                 origin = Origin(turn.session, turn.id, turns.current_epochs(tx.connection, turn.session)[1])
@@ -169,6 +193,7 @@ class Ends:
         def unit(tx: Tx) -> None:
             if turns.interrupt(tx, turn.id, self._p.boot):
                 self._record(tx, turn, TurnFailed(turn.attempt, error, parked=False))
+            self._p.meter.settle(tx, self._p.recorder, turn.id)
 
         await self._write(unit, "turn-failed")
 
@@ -178,6 +203,7 @@ class Ends:
         def unit(tx: Tx) -> tuple[None, tuple[Queued, ...]]:
             now = self._p.clock.now()
             turns.release(tx, turn.id, self._p.boot)
+            self._p.meter.settle(tx, self._p.recorder, turn.id)
             if text is None or not journal.note(tx, turn.id, "told_that_it_waits", {}, "", now):
                 return None, ()
             origin = Origin(turn.session, turn.id, turn.audience_epoch)
@@ -221,6 +247,13 @@ class Ends:
         self._greeted.add(account)
         return None if greeted else event.sender.address
 
+    def _warning(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> tuple[Account, int] | None:
+        """The limit that is nearly spent, if the asker is to be told of it here."""
+        asker = prompted.asker
+        if asker.audience is Audience.EXTERNAL or asker.person is None or not asker.person.internal:
+            return None
+        return self._p.meter.warning(spender(turn, rows))
+
     def _write_transcript(
         self,
         tx: Tx,
@@ -257,7 +290,7 @@ class Ends:
         self,
         tx: Tx,
         turn: Turn,
-        outcome: Literal["answered", "silent"],
+        outcome: Literal["answered", "silent", "refused"],
         answered: Answered,
         parts: Sequence[OutboxId],
         now: datetime,
@@ -326,6 +359,16 @@ class Ends:
 
     def _record(self, tx: Tx, turn: Turn, payload: Payload, actor: Actor = ORCHESTRATOR) -> None:
         self._p.recorder.record(tx, Record(payload, actor, turn.session, turn.id))
+
+
+def _outcome(decision: Decision) -> tuple[Literal["answered", "silent", "refused"], InState]:
+    match decision:
+        case Silent():
+            return "silent", InState.SILENT
+        case Answer(refused=True):
+            return "refused", InState.REFUSED
+        case Answer():
+            return "answered", InState.ANSWERED
 
 
 def _milliseconds(turn: Turn, now: datetime) -> int:

@@ -22,12 +22,14 @@ from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bug, Supervisor, attempt, cancel, start
+from bot.llm.budget import OverBudgetError
+from bot.llm.metered import spending
 from bot.llm.model import ContextTooLongError, CredentialsError
 from bot.orchestrator.decide import Decision, Silent
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.gate import unaddressed
 from bot.orchestrator.steps import Steps
-from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken
+from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken, spender
 from bot.sessions.turns import Turn
 from bot.storage.database import StoreBusyError
 
@@ -238,11 +240,15 @@ class Lanes:
                 own = self._people.setdefault(person, asyncio.Semaphore(self._per_person))
                 await stack.enter_async_context(own)
             await stack.enter_async_context(self._slots)
+            stack.enter_context(spending(spender(turn, rows)))
             recalled = await self._steps.recall(turn, rows)
             prompted = await self._steps.prompt(turn, rows, recalled)
             if unaddressed(rows) and (no := await self._steps.not_spoken_to(recalled, prompted)) is not None:
                 return no, Silent()
-            completed = await self._steps.complete(turn, rows, recalled, prompted)
+            try:
+                completed = await self._steps.complete(turn, rows, recalled, prompted)
+            except OverBudgetError as error:
+                return self._steps.over_budget(prompted, error)
             return completed, self._steps.decide(completed.answered.finished)
 
     async def _unless_stopped(self, lane: Lane, work: Coroutine[Any, Any, T], name: str) -> T | None:

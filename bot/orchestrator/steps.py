@@ -19,11 +19,13 @@ from bot.intake import store as inbox
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import MessageId, TurnId
 from bot.kernel.scope import SessionScope
+from bot.llm import budget
+from bot.llm.budget import OverBudgetError
 from bot.llm.converse import converse
-from bot.llm.model import ContextTooLongError, Finished, Image, StopReason, Usage
+from bot.llm.model import ContextTooLongError, Finished, Image, StopReason, Text, Usage
 from bot.orchestrator import gate, loop, material
 from bot.orchestrator import prompt as prompts
-from bot.orchestrator.decide import Decision, decide
+from bot.orchestrator.decide import Answer, Decision, decide
 from bot.orchestrator.drafts import Drafter
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
@@ -111,13 +113,22 @@ class Steps:
         deadline = min(self._p.frame.deadline, GATE_DEADLINE)
         request = gate.question(self._p.frame.light_model, recalled.history, prompted.current, deadline)
         try:
-            async with aclosing(converse(self._p.model, request)) as events:
+            async with aclosing(converse(self._p.gate, request)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
                         return None if gate.is_yes(event) else _no(prompted, event)
         except OpenExecutiveError as error:
             log.warning("gate: %s", error.message)
         return _no(prompted, Finished((), StopReason.END_TURN, Usage(), self._p.frame.light_model, "gate"))
+
+    @staticmethod
+    def over_budget(prompted: Prompted, error: OverBudgetError) -> tuple[Completed, Decision]:
+        """What is said when a limit of the budget leaves no room. Amounts are for people of the company only."""
+        asker = prompted.asker
+        internal = asker.audience is not Audience.EXTERNAL and asker.person is not None and asker.person.internal
+        text = budget.refusal(error.account, error.spent, asker.time_zone, figures=internal)
+        finished = Finished((Text(text),), StopReason.END_TURN, Usage(), "budget", error.account.limit.value)
+        return Completed(prompted, Answered(finished, (), (), untrusted=False)), Answer(text, refused=True)
 
     @staticmethod
     def decide(finished: Finished) -> Decision:

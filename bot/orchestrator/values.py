@@ -13,6 +13,8 @@ from bot.gateway.events import CommandInvoked, MessageReceived, ReplyPath
 from bot.intake import store as inbox
 from bot.kernel.clock import Clock
 from bot.kernel.ids import BootId, PersonId
+from bot.llm.budget import Spender
+from bot.llm.metered import Meter
 from bot.llm.model import Model
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.loop import Answered
@@ -97,6 +99,14 @@ class Parts:
     boot: BootId
     default_zone: str
     company_name: str
+    meter: Meter
+    gate: Model
+    """Asked whether the executive is spoken to."""
+
+
+def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:
+    """On whose account a turn goes: that of whoever wrote last in it."""
+    return Spender(turn.id, rows[-1].person, turn.session, turn.id)
 
 
 def reply_path(rows: Sequence[inbox.Row]) -> ReplyPath:
