@@ -81,6 +81,14 @@ class Search:
         )  # fmt: skip
         return Found(stubs, by_meaning is not None)
 
+    async def ranked(self, scope: Scope, query: str, *, words: bool = True, meaning: bool = True) -> list[ChunkId]:
+        """Chunks in order, by full text, by meaning or by both, for measuring."""
+        await self._corpus_there()
+        view = await self._database.read(lambda c: _view(c, scope, None, None))
+        by_words = await self._by_words(fulltext.terms(query), view) if words else []
+        by_meaning = await self._by_meaning(query, view) if meaning else None
+        return [chunk for chunk, _ in _fused([chunk for chunk, _ in by_meaning or ()], by_words)]
+
     async def read(self, scope: Scope, ids: Sequence[SectionId], *, tokens: int) -> Reading:
         """The text of these sections, in this order, together at most `tokens` (about four characters each)."""
         await self._corpus_there()
@@ -144,6 +152,10 @@ class Search:
 def _view(connection: sa.Connection, scope: Scope, domain: str | None, department: str | None) -> View:
     known = store.audiences_known(connection)
     return View(audiences(company_view(connection, scope), known), domain, department)
+
+
+def _fused(by_meaning: Sequence[ChunkId], by_words: Sequence[ChunkId]) -> list[tuple[ChunkId, float]]:
+    return fusion.fuse(Ranking(by_meaning, VECTOR_WEIGHT), Ranking(by_words, TEXT_WEIGHT), smoothing=SMOOTHING)
 
 
 def _chosen(

@@ -1,0 +1,1 @@
+"""Documents: taking in, deciding, finding, reading, removing."""
