@@ -45,6 +45,11 @@ class RelaySender:
         finally:
             client.close()
 
+    async def reach(self) -> None:
+        """Open a session and end it. Raises `NotReadyError` if that cannot be done."""
+        client = await self._connect()
+        client.close()
+
     async def _connect(self) -> aiosmtplib.SMTP:
         settings = self._settings
         by_token = await self._login_by_token()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.gateway.channel import ChannelContext, NotReadyError
 from bot.gateway.operations import CannotTell, Found, NotSent, Receipt, Send
 from bot.kernel.errors import OpenExecutiveError, PermanentError
 from bot.kernel.ids import OutboxId
+from bot.kernel.retry import Backoff
 from channels.email import compose, mapping
 from channels.email.addresses import is_ours
 from channels.email.maildir import Maildir, host_part
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from channels.email.relay import RelaySender
 
 log = logging.getLogger(__name__)
+
+PROBE = Backoff(first=timedelta(seconds=1), cap=timedelta(minutes=1))
 
 AccessToken = Callable[[], Awaitable[str]]
 
@@ -82,12 +85,28 @@ class Outgoing:
         except NotReadyError as error:
             if self.broken != error.message:
                 log.warning("%s", error.message)
-            self.broken = error.message
+            probed, self.broken = self.broken is not None, error.message
+            if not probed:
+                self._context.supervisor.job("relay probe", self._probe(relay))
             raise
         except OpenExecutiveError:
             self.broken = None  # a session was reached: it is about this mail
             raise
         self.broken = None
+
+    async def _probe(self, relay: RelaySender) -> None:
+        """Look for the relay until it is back: while `health` says that nothing can be sent, nothing is tried."""
+        failures = 0
+        while self.broken is not None:
+            failures += 1
+            await self._context.clock.sleep(PROBE.delay(failures))
+            try:
+                await relay.reach()
+            except NotReadyError as error:
+                self.broken = error.message
+            else:
+                self.broken = None
+        self._context.ready()
 
     async def _keep(self, sent: SentFolder, content: bytes, at: datetime) -> None:
         try:

@@ -364,6 +364,25 @@ async def test_health_forgets_a_relay_that_is_back(tmp_path: Path, refusal: Answ
             assert channel.channel.health().reason is None
 
 
+async def test_a_relay_that_is_back_is_found_without_a_mail_to_send(tmp_path: Path) -> None:
+    """While health says that nothing can be sent nobody tries: the channel itself has to look."""
+    async with SmtpSink() as sink:
+        relay = {"host": "127.0.0.1", "port": sink.port, "security": "none"}
+        async with running(tmp_path, MemoryInbox(), local_mode=False, relay=relay) as channel:
+            op = Send(ReplyPath("t", "ann@corp.example"), "", "x")
+            await sink.down()
+            for _ in range(2):
+                with pytest.raises(NotReadyError):
+                    await channel.channel.send(op, KEY, False)
+            channel.bench._ready.clear()
+            await channel.bench.clock.skip()
+            assert not channel.channel.health().sending
+            await sink.up()
+            await channel.bench.clock.skip()
+            await channel.bench.ready()
+            assert channel.channel.health().sending
+
+
 @pytest.mark.parametrize("address", ["executive@localhost", "Executive+x@localhost", "nonsense", "unknown"])
 async def test_answers_never_go_to_ourselves_or_nowhere(tmp_path: Path, address: str) -> None:
     async with running(tmp_path, MemoryInbox()) as channel:
