@@ -146,7 +146,8 @@ class Desk:
 
 
 async def build(folder: Path, database: Database, recorder: Recorder, clock: FakeClock, supervisor: Supervisor) -> Desk:
-    for each in (ANNA, FIN, MEL, GUS):
+    there = {each.id for each in await database.read(people.everyone)}
+    for each in (each for each in (ANNA, FIN, MEL, GUS) if each.id not in there):
         await database.write(lambda tx, each=each: people.apply(tx, recorder, [Change(each, "added")], clock.now()))  # type: ignore[misc]
     boot = BootId(new_id(clock.now()))
     handlers: dict[str, object] = {}
