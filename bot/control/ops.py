@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import sqlalchemy as sa
 
 from bot.audit.recorder import Recorder
-from bot.control import ops_audit, ops_company, ops_pair, ops_people, ops_usage
+from bot.control import ops_audit, ops_company, ops_explain, ops_pair, ops_people, ops_usage
 from bot.control.request import Nothing, operation
 from bot.gateway.channel import LocalHandler
 from bot.intake import store as inbox
@@ -67,6 +67,7 @@ def handlers(
         "pair.confirm": operation(ops_pair.Confirm, pair.confirm),
         "audit.verify": operation(ops_audit.Verify, audit.verify),
         "audit.show": audit.show,
+        "explain": ops_explain.Explaining(database, recorder).explain,
         "usage": operation(ops_usage.Usage, usage.usage),
     }
 

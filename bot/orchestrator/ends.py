@@ -21,7 +21,7 @@ from bot.kernel.supervise import to_the_end
 from bot.llm import budget
 from bot.llm.budget import Account
 from bot.llm.model import Usage
-from bot.orchestrator import commands, journal
+from bot.orchestrator import commands, journal, kept
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
@@ -107,6 +107,7 @@ class Ends:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
             self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
+            kept.keep(tx, turn, self._p.meter.requests(turn.id), prompted.built.origins)
             self._p.meter.settle(tx, self._p.recorder, turn.id)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)

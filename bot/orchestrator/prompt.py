@@ -53,6 +53,8 @@ class Built:
     request: Request
     history_start: TurnId | None
     """First turn of the history that was taken in, if older ones were left out just now."""
+    origins: Mapping[str, MessageId]
+    """Messages of the transcript as they stand in the request."""
 
 
 def build(
@@ -68,6 +70,7 @@ def build(
     system = (Text(frame.persona, CacheMark.LONG), Text(company, CacheMark.SHORT))
     kept, start = _within(history, frame.history_tokens)
     past = [_message(said) for said in kept]
+    origins = {text_of(said): said.id for said in (*kept, *current)}
     if past:
         past[-1] = _marked(past[-1])
     blocks: list[Block] = [Text(_context(context))]
@@ -76,7 +79,7 @@ def build(
         blocks.extend(pictures.get(said.id, ()))
     messages = (*past, Message("user", tuple(blocks)))
     request = Request(frame.model, system, messages, max_tokens=frame.max_tokens, deadline=frame.deadline)
-    return Built(request, start)
+    return Built(request, start, origins)
 
 
 def own_addresses(said: Iterable[Said]) -> frozenset[str]:
@@ -122,12 +125,16 @@ def _within(history: Sequence[Said], budget: int) -> tuple[list[Said], TurnId | 
 
 
 def _size(said: Said) -> int:
-    return tokens.of_text(words(said) if said.role == "user" else said.body.text)
+    return tokens.of_text(text_of(said))
+
+
+def text_of(said: Said) -> str:
+    """A message of the transcript as a request has it."""
+    return words(said) if said.role == "user" else said.body.text
 
 
 def _message(said: Said) -> Message:
-    text = words(said) if said.role == "user" else said.body.text
-    return Message(said.role, (Text(text),))
+    return Message(said.role, (Text(text_of(said)),))
 
 
 def _marked(message: Message) -> Message:

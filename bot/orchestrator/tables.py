@@ -1,10 +1,11 @@
-"""The journal: steps of a turn that must not be repeated when the turn runs again."""
+"""The journal: steps of a turn that must not be repeated when the turn runs again. And what the model was asked."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.storage.metadata import UtcDateTime, metadata
+from bot.llm.budget import Purpose
+from bot.storage.metadata import UtcDateTime, metadata, one_of
 
 journal = sa.Table(
     "journal",
@@ -15,3 +16,26 @@ journal = sa.Table(
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
 )
+
+turn_prompt = sa.Table(
+    "turn_prompt",
+    metadata,
+    sa.Column("turn_id", sa.Text, sa.ForeignKey("turn.id"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    one_of("purpose", Purpose),
+    sa.Index("ix_turn_prompt_session_id", "session_id", "at"),
+    sa.Index("ix_turn_prompt_at", "at"),
+)
+"""The requests of a turn, compressed: references to what stands elsewhere, and the rest."""
+
+prompt_part = sa.Table(
+    "prompt_part",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+"""What many requests share, compressed: the persona, charters, the company's profile, the tools."""

@@ -106,6 +106,15 @@ def by_ref(connection: sa.Connection, ref: str) -> Said | None:
     return None if row is None else _said(row)
 
 
+def by_ids(connection: sa.Connection, ids: Sequence[MessageId]) -> dict[MessageId, Said]:
+    """Messages of whatever session and epoch: for the operator's explanation of a turn, never for a prompt."""
+    found: dict[MessageId, Said] = {}
+    for start in range(0, len(ids), 500):
+        rows = connection.execute(sa.select(message).where(message.c.id.in_(ids[start : start + 500])))
+        found |= {MessageId(row.id): _said(row) for row in rows}
+    return found
+
+
 def mark_edited(tx: Tx, ref: str, body: Body, at: datetime) -> bool:
     """A person changed a message that was answered already. The new words are kept for later readers; the answer
     stands. False if the message is unknown or deleted, or the edit is older than what is stored."""

@@ -440,6 +440,28 @@ def upgrade() -> None:
     op.create_index("ix_message_history", "message", ["session_id", "history_epoch", "turn_id", "position"])
     op.create_index("ix_message_ref", "message", ["ref"])
     op.create_table(
+        "turn_prompt",
+        sa.Column("turn_id", sa.Text(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("purpose", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.CheckConstraint(
+            "purpose IN ('answer', 'consult', 'gate', 'compaction')", name=op.f("ck_turn_prompt_purpose")
+        ),
+        sa.ForeignKeyConstraint(["turn_id"], ["turn.id"], name=op.f("fk_turn_prompt_turn_id")),
+        sa.PrimaryKeyConstraint("turn_id", "number", name=op.f("pk_turn_prompt")),
+    )
+    op.create_index("ix_turn_prompt_at", "turn_prompt", ["at"])
+    op.create_index("ix_turn_prompt_session_id", "turn_prompt", ["session_id", "at"])
+    op.create_table(
+        "prompt_part",
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_prompt_part")),
+    )
+    op.create_table(
         "company_field",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
