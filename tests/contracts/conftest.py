@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from bot.orchestrator import introductions
 from tests.contracts.bench import Bench, FarEnd
 from tests.contracts.benches import FAR_ENDS
+from tests.contracts.core import Core, living
 
 
 @pytest.fixture(params=list(FAR_ENDS))
@@ -39,3 +42,15 @@ async def bench(built: Bench) -> AsyncIterator[Bench]:
     await built.start()
     yield built
     built.assert_alive()
+
+
+@pytest.fixture
+async def core(far: tuple[FarEnd, Path]) -> AsyncIterator[Core]:
+    async with living(*far) as found:
+        yield found
+
+
+@pytest.fixture
+def quick_introductions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New places are looked for at once instead of every ten seconds."""
+    monkeypatch.setattr(introductions, "LOOK_EVERY", timedelta(milliseconds=50))

@@ -41,7 +41,8 @@ class DiscordEnd(FarEnd):
         world.add_guild(GUILD, "Acme", [IDS[Who.ANN], IDS[Who.BEN]])
         world.add_channel(GENERAL, GUILD, "general")
         self._payloads: dict[str, dict[str, Any]] = {}
-        self._threads: dict[Talk, str] = {}
+        self._starters: dict[Talk, list[str]] = {}
+        """Mentions in the channel, each of which may have become a thread."""
 
     async def __aenter__(self) -> FarEnd:
         await self.fake.__aenter__()
@@ -74,15 +75,17 @@ class DiscordEnd(FarEnd):
         if talk is Talk.DIRECT:
             made = world.dm(IDS[who], text)
         else:
-            opened = self._threads.get(talk)
-            inside = opened is not None and opened in world.channels
-            said = f"<@{BOT}> {text}" if mention else text
-            made = world.message(opened if inside and opened else GENERAL, IDS[who], said)
-            if opened is None and mention:
-                self._threads[talk] = made["id"]
+            threads = self._threads(talk)
+            made = world.message(threads[-1] if threads else GENERAL, IDS[who], f"<@{BOT}> {text}" if mention else text)
+            if not threads and mention:
+                self._starters.setdefault(talk, []).append(made["id"])
         ref = f"discord:{made['channel_id']}:{made['id']}"
         self._payloads[ref] = made
         return ref
+
+    def _threads(self, talk: Talk) -> list[str]:
+        """A thread that is opened from a message has the message's id."""
+        return [one for one in self._starters.get(talk, []) if one in self.fake.world.channels]
 
     def plain(self, text: str) -> str:
         return text.removeprefix("@Exec ")
@@ -130,8 +133,7 @@ class DiscordEnd(FarEnd):
         if talk is Talk.DIRECT:
             places = [world.dm_channel(IDS[who])]
         else:
-            opened = self._threads.get(talk)
-            places = [world.channels[opened]] if opened in world.channels else []
+            places = [world.channels[one] for one in self._threads(talk)]
             places += [world.channels[str(GENERAL)]] if talk is Talk.GROUP else []
         return [str(m["content"]) for place in places for m in place.messages.values() if m["author"]["id"] == str(BOT)]
 
