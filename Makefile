@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 UV     := 0.13.9
 KILLS  ?= 300
 
-.PHONY: run test cases bench soak-kill lint types contracts check format lock clean help
+.PHONY: run test cases bench eval soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
@@ -32,6 +32,9 @@ cases: $(BIN)/.dev  ## how many of the collected field faults pass
 
 bench: $(BIN)/.dev  ## against a plain bot, as ratios
 	$(BIN)/python -m tests.bench
+
+eval: $(BIN)/.dev  ## how well questions find their notes; writes docs/evaluation.md
+	$(BIN)/python -m tests.evaluation --knowledge
 
 soak-kill: $(BIN)/.dev  ## several hundred kills, counted at the far end (KILLS=300)
 	KILLS=$(KILLS) $(BIN)/python -m pytest -m slow tests/e2e/test_soak_kill.py -s

@@ -304,6 +304,16 @@ class SessionChanged(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadCompacted(Payload):
+    """The older part of a thread got a summary."""
+
+    type = "thread_compacted"
+    turns: int
+    characters: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskChanged(Payload):
     type = "task_changed"
     task: TaskId
@@ -402,12 +412,6 @@ class KnowledgeRetrieved(Payload):
     """Whether the index of meanings was asked too."""
     withheld: int
     """Sections that were asked for and may not, or not any more, be shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorsRebuilt(Payload):
-    type = "vectors_rebuilt"
-    vectors: int
 
 
 VOCABULARY: dict[str, type[Payload]] = {cls.type: cls for cls in Payload.__subclasses__()}
