@@ -95,5 +95,7 @@ class Immediate:
             origin = Origin(row.session, None, epoch)
             return (self._outbox.queue(tx, row.channel, Reply(row.event.reply_path, text), origin),)
 
-        queued = await to_the_end(self._database.write(unit), "immediate")
-        self._outbox.sending(queued)
+        async def commit() -> None:
+            self._outbox.sending(await self._database.write(unit))
+
+        await to_the_end(commit(), "immediate")

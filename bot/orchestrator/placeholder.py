@@ -39,8 +39,14 @@ class Placeholders:
             journal.note(tx, turn.id, PLACEHOLDER, {}, queued.ids[-1], self._p.clock.now())
             return queued.ids[-1], (queued,)
 
-        row_id, queued = await to_the_end(self._p.database.write(unit), "placeholder")
-        self._p.outbox.sending(queued)
+        async def put_up() -> OutboxId | None:
+            # Sent with the commit, whatever becomes of the caller: an answer that is complete meanwhile ends it, and a
+            # row that is claimed and that nobody sends would hold up its thread for ever.
+            row_id, queued = await self._p.database.write(unit)
+            self._p.outbox.sending(queued)
+            return row_id
+
+        row_id = await to_the_end(put_up(), "placeholder")
 
         async def find() -> str | None:
             return None if row_id is None else await self._p.outbox.ref_of(row_id)
