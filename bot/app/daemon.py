@@ -42,7 +42,8 @@ from bot.llm import service as llm
 from bot.llm.budget import Purpose
 from bot.llm.metered import Metered
 from bot.llm.model import Model
-from bot.orchestrator import basics, lookups, prompt
+from bot.orchestrator import basics, compactions, history, lookups, prompt
+from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
@@ -129,7 +130,7 @@ class Daemon:
             settings.llm.models.light,
             persona(),
             settings.llm.max_tokens,
-            settings.llm.history_tokens,
+            min(settings.llm.history_tokens, meter.window(settings.llm.models.orchestrator) // 3),
             settings.llm.timeout,
         )
         handlers: dict[str, Handler] = {}
@@ -145,10 +146,23 @@ class Daemon:
             settings.llm.consult_timeout,
             settings.llm.max_tokens,
         )
-        registry = Registry([*basics.tools(store.database), *lookups.tools(knowledge.search), *team.tools()])
+        registry = Registry(
+            [
+                *basics.tools(store.database),
+                *history.tools(store.database),
+                *lookups.tools(knowledge.search),
+                *team.tools(),
+            ]
+        )
+        compact = Compactions(tasks.ring)
+        compactor = Compactor(
+            store.database, store.recorder, store.clock, model.to(Purpose.COMPACTION), meter, settings.llm.models.light,
+            compact,
+        )  # fmt: skip
+        handlers[compactions.KIND] = compactor.handle
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
-            settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE),
+            settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE), compact,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         lanes = Lanes(

@@ -41,7 +41,7 @@ from bot.outbox import growth
 from bot.outbox.service import Queued
 from bot.outbox.store import Origin
 from bot.people import store as people
-from bot.sessions import threads, transcript, turns
+from bot.sessions import compaction, threads, transcript, turns
 from bot.sessions.audience import Audience
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
@@ -56,6 +56,9 @@ STOPPED = "*(stopped)*"
 FIRST_CONTACT = (
     "*You write to me for the first time: I keep what you write, and whoever runs this machine can read it. "
     "`/privacy` says who reads what, for how long, and how to erase it.*"
+)
+COMPACTED = (
+    "*This thread has grown long: of its older part I now see a summary. What was said is kept, and I can look it up.*"
 )
 AWAY = "I was away when you wrote ({count}, the first at {first:%Y-%m-%d %H:%M} UTC). Say a word and I will answer."
 
@@ -87,6 +90,10 @@ class Ends:
         warned = self._warning(turn, rows, prompted) if isinstance(decision, Answer) else None
         if warned is not None:
             text = f"{text}\n\n{budget.warning(*warned, prompted.asker.time_zone)}"
+        summary = prompted.earlier.summary
+        tell = isinstance(decision, Answer) and summary is not None and not summary.told
+        if tell:
+            text = f"{text}\n\n{COMPACTED}"
         planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
@@ -107,12 +114,18 @@ class Ends:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
             self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
+            if tell and summary is not None:
+                compaction.mark_told(tx, summary.id)
+            if prompted.earlier.hidden or prompted.built.history_start is not None:
+                self._p.compact.queue(tx, turn.session, now)
             kept.keep(tx, turn, self._p.meter.requests(turn.id), prompted.built.origins)
             self._p.meter.settle(tx, self._p.recorder, turn.id)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)
 
-        return await self._write_and_send(unit)
+        ended = await self._write_and_send(unit)
+        self._p.compact.ring()
+        return ended
 
     async def command(self, turn: Turn, row: inbox.Row) -> Next | Overtaken:
         """A turn without a model."""

@@ -17,7 +17,9 @@ from bot.gateway.text_links import addresses
 from bot.kernel.ids import MessageId, TurnId
 from bot.llm import tokens
 from bot.llm.model import Block, CacheMark, Image, Message, Request, Text
+from bot.llm.window import shortened
 from bot.sessions.audience import Audience
+from bot.sessions.compaction import Earlier
 from bot.sessions.transcript import File, Said
 
 FILE_SHARE = 40_000
@@ -57,19 +59,28 @@ class Built:
     """Messages of the transcript as they stand in the request."""
 
 
+NOT_SHOWN = (
+    "<not_shown>Older messages of this conversation are kept, but neither shown here nor summarised yet. "
+    "read_history shows them.</not_shown>"
+)
+"""The same words always: the beginning of a prompt must not change from turn to turn."""
+
+
 def build(
     frame: Frame,
     company: str,
     context: Context,
+    earlier: Earlier,
     history: Sequence[Said],
     current: Sequence[Said],
     pictures: Mapping[MessageId, Sequence[Image]],
 ) -> Built:
-    """The request of a turn. `company`: what those who read may know of it. `current`: the messages to answer, in
-    order."""
+    """The request of a turn. `company`: what those who read may know of it. `earlier`: what stands before `history`.
+    `current`: the messages to answer, in order."""
     system = (Text(frame.persona, CacheMark.LONG), Text(company, CacheMark.SHORT))
-    kept, start = _within(history, frame.history_tokens)
-    past = [_message(said) for said in kept]
+    most = frame.history_tokens * tokens.CHARACTERS // 2
+    kept, start = _within(history, frame.history_tokens, most)
+    past = [*_head(earlier, cut=start is not None), *(_message(said, most) for said in kept)]
     origins = {text_of(said): said.id for said in (*kept, *current)}
     if past:
         past[-1] = _marked(past[-1])
@@ -105,18 +116,31 @@ def halved(history: Sequence[Said]) -> tuple[list[Said], TurnId | None]:
     return [said for said in history if said.turn >= first], first
 
 
-def _within(history: Sequence[Said], budget: int) -> tuple[list[Said], TurnId | None]:
+def _head(earlier: Earlier, *, cut: bool) -> list[Message]:
+    """What stands for the part of the conversation that is not shown, if there is one."""
+    blocks: list[Block] = []
+    if earlier.summary is not None:
+        attributes = f'turns="{earlier.summary.turns}" kind="summary"'
+        blocks.append(
+            Text(f"<earlier_conversation {attributes}>\n{_escape(earlier.summary.text)}\n</earlier_conversation>")
+        )
+    if earlier.hidden or cut:
+        blocks.append(Text(NOT_SHOWN))
+    return [Message("user", tuple(blocks))] if blocks else []
+
+
+def _within(history: Sequence[Said], budget: int, most: int) -> tuple[list[Said], TurnId | None]:
     """The whole history, or, once it is over budget, its newest turns that fill half of it.
 
     Half, and then unchanged for many turns: a window that moved with every turn would change the prompt's beginning
     every time, and nothing of it could be kept by the provider.
     """
-    if sum(_size(said) for said in history) <= budget:
+    if sum(_size(said, most) for said in history) <= budget:
         return list(history), None
     kept: list[Said] = []
     size = 0
     for said in reversed(history):
-        size += _size(said)
+        size += _size(said, most)
         if size > budget // 2 and kept and said.turn != kept[-1].turn:
             break
         kept.append(said)
@@ -124,8 +148,8 @@ def _within(history: Sequence[Said], budget: int) -> tuple[list[Said], TurnId | 
     return kept, kept[0].turn if kept else None
 
 
-def _size(said: Said) -> int:
-    return tokens.of_text(text_of(said))
+def _size(said: Said, most: int) -> int:
+    return tokens.of_text(shortened(text_of(said), most))
 
 
 def text_of(said: Said) -> str:
@@ -133,8 +157,9 @@ def text_of(said: Said) -> str:
     return words(said) if said.role == "user" else said.body.text
 
 
-def _message(said: Said) -> Message:
-    return Message(said.role, (Text(text_of(said)),))
+def _message(said: Said, most: int) -> Message:
+    """A message of the history; one that is very long has its middle cut, the same way ever after."""
+    return Message(said.role, (Text(shortened(text_of(said), most)),))
 
 
 def _marked(message: Message) -> Message:
@@ -155,7 +180,7 @@ def _context(context: Context) -> str:
     return (
         "<context>\n"
         f"now: {local:%A %Y-%m-%d %H:%M} ({context.time_zone})\n"
-        f"place: {_escape(context.place)} on {context.channel}; {who}\n"
+        f"place: {_attribute(context.place)} on {context.channel}; {who}\n"
         "</context>"
     )
 

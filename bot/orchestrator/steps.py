@@ -32,7 +32,7 @@ from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.people import store as people
-from bot.sessions import places, threads, transcript
+from bot.sessions import compaction, places, threads, transcript
 from bot.sessions.audience import Audience
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
@@ -63,6 +63,7 @@ class Steps:
                 session,
                 places.get(connection, session.place),
                 transcript.history(connection, scope),
+                compaction.earlier(connection, scope),
                 people.by_ids(connection, wanted),
                 block(fields, self._p.company_name, internal=internal),
             )
@@ -78,7 +79,9 @@ class Steps:
             said.append(each)
             pictures[each.id] = shown
         context = self._context(rows, recalled)
-        built = prompts.build(self._p.frame, recalled.company, context, recalled.history, said, pictures)
+        built = prompts.build(
+            self._p.frame, recalled.company, context, recalled.earlier, recalled.history, said, pictures
+        )
         asker = Asker(
             turn.id,
             SessionScope(turn.session),
@@ -88,7 +91,7 @@ class Steps:
             context.time_zone,
             recalled.company,
         )
-        return Prompted(built, tuple(said), asker, prompts.own_addresses((*recalled.history, *said)))
+        return Prompted(built, tuple(said), asker, prompts.own_addresses((*recalled.history, *said)), recalled.earlier)
 
     async def complete(
         self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, prompted: Prompted
@@ -101,7 +104,9 @@ class Steps:
                 if not recalled.history or tries == SHORTER_TRIES - 1:
                     raise
                 history, start = prompts.halved(recalled.history)
-                recalled = replace(recalled, history=history)
+                left_out = len(recalled.history) - len(history)
+                earlier = replace(recalled.earlier, hidden=recalled.earlier.hidden + left_out)
+                recalled = replace(recalled, history=history, earlier=earlier)
                 again = await self.prompt(turn, rows, recalled)
                 # The same asker: what the turn has used up stays used up.
                 built = replace(again.built, history_start=start)

@@ -17,11 +17,13 @@ from bot.llm.budget import Spender
 from bot.llm.metered import Meter
 from bot.llm.model import Model
 from bot.orchestrator import prompt as prompts
+from bot.orchestrator.compactions import Compactions
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.tools import Asker, Registry
 from bot.outbox.service import Outbox
 from bot.people.model import Person
 from bot.sessions import places
+from bot.sessions.compaction import Earlier
 from bot.sessions.threads import Session
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
@@ -33,6 +35,8 @@ class Recalled:
     session: Session
     place: places.Known | None
     history: list[Said]
+    earlier: Earlier
+    """What stands before the history."""
     people: Mapping[PersonId, Person]
     company: str
     """The block of the company that those who read in the session may see."""
@@ -45,6 +49,7 @@ class Prompted:
     asker: Asker
     links: frozenset[str]
     """Addresses that stand in the people's own words."""
+    earlier: Earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,7 @@ class Parts:
     meter: Meter
     gate: Model
     """Asked whether the executive is spoken to."""
+    compact: Compactions
 
 
 def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:

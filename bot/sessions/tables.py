@@ -138,3 +138,20 @@ message = sa.Table(
     sa.Index("ix_message_history", "session_id", "history_epoch", "turn_id", "position"),
     sa.Index("ix_message_ref", "ref"),
 )
+
+summary = sa.Table(
+    "summary",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("session_id", sa.Text, sa.ForeignKey("session.id"), nullable=False),
+    sa.Column("history_epoch", sa.Integer, nullable=False),
+    sa.Column("audience_epoch", sa.Integer, nullable=False),
+    sa.Column("until_turn", sa.Text, nullable=False),
+    sa.Column("turns", sa.Integer, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("told", sa.Boolean, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.UniqueConstraint("session_id", "history_epoch", "audience_epoch"),
+)
+"""What stands for the turns before `until_turn` in a prompt: one a session and pair of epochs."""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from bot.gateway.events import Body, Proof, Span, SpanKind
 from bot.kernel.ids import BlobHash, MessageId, PersonId, SessionId, TurnId
 from bot.kernel.scope import SessionScope
-from bot.sessions.tables import message, session
+from bot.sessions.tables import message, session, summary
 from bot.sessions.turns import Turn
 from bot.storage.database import Tx
 
@@ -93,7 +93,7 @@ _HISTORY = (
 def history(connection: sa.Connection, scope: SessionScope) -> list[Said]:
     """The messages of the session's current epochs from its `history_start` on, oldest first."""
     rows = connection.execute(_HISTORY, {"session": scope.session})
-    return [_said(row) for row in rows]
+    return [said_of(row) for row in rows]
 
 
 def start_history_at(tx: Tx, session_id: SessionId, first: TurnId) -> None:
@@ -103,7 +103,7 @@ def start_history_at(tx: Tx, session_id: SessionId, first: TurnId) -> None:
 
 def by_ref(connection: sa.Connection, ref: str) -> Said | None:
     row = connection.execute(sa.select(message).where(message.c.ref == ref)).first()
-    return None if row is None else _said(row)
+    return None if row is None else said_of(row)
 
 
 def by_ids(connection: sa.Connection, ids: Sequence[MessageId]) -> dict[MessageId, Said]:
@@ -111,7 +111,7 @@ def by_ids(connection: sa.Connection, ids: Sequence[MessageId]) -> dict[MessageI
     found: dict[MessageId, Said] = {}
     for start in range(0, len(ids), 500):
         rows = connection.execute(sa.select(message).where(message.c.id.in_(ids[start : start + 500])))
-        found |= {MessageId(row.id): _said(row) for row in rows}
+        found |= {MessageId(row.id): said_of(row) for row in rows}
     return found
 
 
@@ -127,6 +127,7 @@ def mark_edited(tx: Tx, ref: str, body: Body, at: datetime) -> bool:
         )
         .values(text=body.text, spans=[[s.start, s.end, s.kind.value] for s in body.spans], edited_at=at)
     )
+    _drop_summaries(tx, ref)
     return bool(done.rowcount)
 
 
@@ -137,10 +138,24 @@ def mark_deleted(tx: Tx, ref: str, at: datetime) -> bool:
         .where(message.c.ref == ref, message.c.deleted_at.is_(None))
         .values(text=DELETED, spans=[], files=[], deleted_at=at)
     )
+    _drop_summaries(tx, ref)
     return bool(done.rowcount)
 
 
-def _said(row: Any) -> Said:
+def _drop_summaries(tx: Tx, ref: str) -> None:
+    """A summary that was made of the message, as it was, is no longer shown; it is made anew."""
+    made_of = sa.exists().where(
+        message.c.ref == ref,
+        message.c.session_id == summary.c.session_id,
+        message.c.history_epoch == summary.c.history_epoch,
+        message.c.audience_epoch == summary.c.audience_epoch,
+        message.c.turn_id < summary.c.until_turn,
+    )
+    tx.execute(summary.delete().where(made_of))
+
+
+def said_of(row: Any) -> Said:
+    """A row of the message table."""
     return Said(
         MessageId(row.id),
         TurnId(row.turn_id),

@@ -40,6 +40,7 @@ from bot.llm.model import (
     Usage,
 )
 from bot.orchestrator import prompt
+from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
@@ -169,9 +170,14 @@ class Office:
         self.meter = Meter(self.clock, "UTC", PRICES, self.limits, {}, free=False)
         await self.meter.open(self.database)
         model = Metered(self.model, self.meter, Purpose.ANSWER)
+        self.compact = Compactions(lambda: None)
+        self.compactor = Compactor(
+            self.database, self.recorder, self.clock, model.to(Purpose.COMPACTION), self.meter, "light", self.compact
+        )  # fmt: skip
         parts = Parts(
             self.database, self.recorder, self.clock, self.outbox, cast("Files", self.files), model, frame,
             self.registry, channels, boot, "UTC", "Acme", self.meter, model.to(Purpose.GATE),
+            self.compact,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         self.lanes = Lanes(

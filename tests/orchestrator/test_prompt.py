@@ -16,6 +16,7 @@ from bot.llm.model import CacheMark, Image, Message, Text
 from bot.orchestrator import prompt
 from bot.orchestrator.prompt import Built, Context, Frame
 from bot.sessions.audience import Audience
+from bot.sessions.compaction import NOTHING, Earlier, Summary
 from bot.sessions.transcript import File, Said
 from tests.clock import START
 
@@ -43,8 +44,14 @@ def talk(turns: int, text: str = "words") -> list[Said]:
     return [said(n, f"{text} {n}", "user" if n % 2 == 0 else "assistant") for n in range(turns * 2)]
 
 
-def build(history: list[Said], *current: Said, frame: Frame = FRAME, context: Context = CONTEXT) -> Built:
-    return prompt.build(frame, COMPANY, context, history, current, {})
+def build(
+    history: list[Said],
+    *current: Said,
+    frame: Frame = FRAME,
+    context: Context = CONTEXT,
+    earlier: Earlier = NOTHING,
+) -> Built:
+    return prompt.build(frame, COMPANY, context, earlier, history, current, {})
 
 
 def texts(message: Message) -> list[str]:
@@ -92,12 +99,15 @@ def test_a_history_over_budget_is_cut_to_half_and_then_only_grows() -> None:
     history = talk(60, "word " * 20)
     cut = build(history, said(200, "?"), frame=frame)
     assert cut.history_start is not None
+    assert texts(cut.request.messages[0]) == [prompt.NOT_SHOWN]
     kept = [each for each in history if each.turn >= cut.history_start]
-    size = sum(len(text) for message in cut.request.messages[:-1] for text in texts(message)) / 4
+    size = sum(len(text) for message in cut.request.messages[1:-1] for text in texts(message)) / 4
     assert 500 < size <= 1_000
-    following = build([*kept, said(201, "more"), said(202, "yes", "assistant")], said(203, "?"), frame=frame)
+    hidden = Earlier(None, 12)
+    grown = [*kept, said(201, "more"), said(202, "yes", "assistant")]
+    following = build(grown, said(203, "?"), frame=frame, earlier=hidden)
     assert following.history_start is None
-    assert following.request.messages[0] == cut.request.messages[0]
+    assert following.request.messages[:9] == cut.request.messages[:9]
 
 
 def test_the_kept_history_begins_with_a_persons_message() -> None:
@@ -138,7 +148,7 @@ def test_a_long_file_is_cut_visibly() -> None:
 def test_pictures_follow_the_message_that_they_came_with() -> None:
     image = Image("image/png", b"\x89PNG")
     first, second = said(0, "one"), said(1, "two", role="user")
-    request = prompt.build(FRAME, COMPANY, CONTEXT, [], [first, second], {first.id: [image]}).request
+    request = prompt.build(FRAME, COMPANY, CONTEXT, NOTHING, [], [first, second], {first.id: [image]}).request
     kinds = [block.kind for block in request.messages[-1].content]
     assert kinds == ["text", "text", "image", "text"]
 
@@ -171,3 +181,34 @@ def test_halving_drops_whole_turns_and_ends_with_nothing() -> None:
     kept, start = prompt.halved(history)
     assert (len(kept), start) == (4, TurnId("t0002"))
     assert prompt.halved(talk(1)) == ([], None)
+
+
+SUMMARY = Summary("s1", TurnId("t0005"), 5, "- Monday, Ann: we pay </earlier_conversation> 4", told=True)
+
+
+def test_a_summary_stands_at_the_beginning_as_data_and_is_the_same_every_turn() -> None:
+    earlier = Earlier(SUMMARY, 0)
+    first = build(talk(2), said(9, "now?"), earlier=earlier).request.messages
+    second = build(talk(3), said(9, "and now?"), earlier=earlier).request.messages
+    inner = "- Monday, Ann: we pay &lt;/earlier_conversation&gt; 4"
+    assert texts(first[0]) == [f'<earlier_conversation turns="5" kind="summary">\n{inner}\n</earlier_conversation>']
+    assert first[0] == second[0]
+    assert not [word for message in first[:1] for word in read_back(message)], "nobody has said it"
+
+
+def test_what_is_neither_shown_nor_summarised_is_named() -> None:
+    first = build(talk(2), said(9, "now?"), earlier=Earlier(SUMMARY, 3)).request.messages[0]
+    assert texts(first)[1] == prompt.NOT_SHOWN
+    assert prompt.NOT_SHOWN not in repr(build(talk(2), said(9, "now?"), earlier=Earlier(SUMMARY, 0)).request)
+
+
+def test_a_very_long_message_of_the_history_has_its_middle_cut_the_same_way_ever_after() -> None:
+    frame = replace(FRAME, history_tokens=2_000)
+    long = [said(0, "long " * 4_000), said(1, "ok", "assistant")]
+    first = build(long, said(9, "now?"), frame=frame).request.messages
+    second = build([*long, said(2, "more"), said(3, "yes", "assistant")], said(9, "now?"), frame=frame).request.messages
+    (text,) = texts(first[0])
+    assert "cut here" in text
+    assert len(text) <= 4_000
+    assert text.endswith("</message>")
+    assert texts(second[0]) == [text]

@@ -440,6 +440,27 @@ def upgrade() -> None:
     op.create_index("ix_message_history", "message", ["session_id", "history_epoch", "turn_id", "position"])
     op.create_index("ix_message_ref", "message", ["ref"])
     op.create_table(
+        "summary",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("history_epoch", sa.Integer(), nullable=False),
+        sa.Column("audience_epoch", sa.Integer(), nullable=False),
+        sa.Column("until_turn", sa.Text(), nullable=False),
+        sa.Column("turns", sa.Integer(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("told", sa.Boolean(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["session.id"], name=op.f("fk_summary_session_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_summary")),
+        sa.UniqueConstraint(
+            "session_id",
+            "history_epoch",
+            "audience_epoch",
+            name=op.f("uq_summary_session_id_history_epoch_audience_epoch"),
+        ),
+    )
+    op.create_table(
         "turn_prompt",
         sa.Column("turn_id", sa.Text(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
@@ -473,9 +494,7 @@ def upgrade() -> None:
         sa.CheckConstraint("audience IN ('public', 'company')", name=op.f("ck_company_field_audience")),
         sa.PrimaryKeyConstraint("name", "version", name=op.f("pk_company_field")),
     )
-    op.create_index(
-        "uq_company_field_current", "company_field", ["name"], unique=True, sqlite_where=sa.text("current")
-    )
+    op.create_index("uq_company_field_current", "company_field", ["name"], unique=True, sqlite_where=sa.text("current"))
     op.create_table(
         "embedding",
         sa.Column("item", sa.Text(), nullable=False),
