@@ -197,10 +197,10 @@ def _install(arm: Arm) -> None:
 
 
 def _poison(word: str) -> None:
-    from bot.orchestrator import steps
+    from bot.orchestrator import loop
     from tests.e2e.numbers import last_words
 
-    _before(steps, "converse", die, lambda _model, request, **_k: word in last_words(request))
+    _before(loop, "converse", die, lambda _model, request, **_k: word in last_words(request))
 
 
 def _replace_model() -> None:
