@@ -100,7 +100,7 @@ def build(store: Store, settings: Settings, supervisor: Supervisor, ring: Callab
         database, clock, queue, library, built_in, eraser, index, embedder.model, watcher, wanted.watch_every
     )
     asked.append(worker.ask_for)
-    return Knowledge(library, Search(database, index, built_in.there), eraser, index, built_in, worker)
+    return Knowledge(library, Search(database, index, built_in.ready), eraser, index, built_in, worker)
 
 
 @asynccontextmanager

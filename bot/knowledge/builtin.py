@@ -23,10 +23,22 @@ class BuiltIn:
         self._folder = folder
         self.there = asyncio.Event()
         """Set once the notes are in the store."""
+        self._loading = asyncio.Lock()
+
+    async def ready(self) -> None:
+        """Return once the notes are in the store; loads them if nobody has yet."""
+        if not self.there.is_set():
+            async with self._loading:
+                if not self.there.is_set():
+                    await self._load()
 
     async def load(self) -> int:
         """Bring the notes of this version into the store, a transaction for each, and delete what is not among them any
         more. Returns how many were new, changed or deleted."""
+        async with self._loading:
+            return await self._load()
+
+    async def _load(self) -> int:
         wanted = await asyncio.to_thread(lambda: {note.name: note for note in corpus.notes(self._folder)})
         present = await self._database.read(store.built_in)
         changed = 0

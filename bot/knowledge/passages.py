@@ -21,6 +21,8 @@ _APPROVED = exactly(document.c.status, Status.APPROVED.value)
 BATCH = 24
 """Chunks written or deleted in one transaction: a few milliseconds."""
 
+_NEW_SECTION = section.insert()
+_NEW_CHUNK = chunk.insert()
 _MATCH = FULL_TEXT.match().subquery("hit")
 
 
@@ -57,35 +59,38 @@ def write(
     tx: Tx, document_id: DocumentId, title: str, first: int, sections: Sequence[Section], keywords: str, now: datetime
 ) -> None:
     """Add these sections, counted from `first`. What is found of them is up to their document's status."""
+    section_rows: list[dict[str, object]] = []
+    chunk_rows: list[dict[str, object]] = []
     for position, each in enumerate(sections, first):
         section_id = SectionId(new_id(now))
-        tx.execute(
-            section.insert().values(
-                id=section_id,
-                document_id=document_id,
-                position=position,
-                heading=each.heading,
-                page=each.page,
-                last_page=each.last_page,
-            )
+        section_rows.append(
+            {
+                "id": section_id,
+                "document_id": document_id,
+                "position": position,
+                "heading": each.heading,
+                "page": each.page,
+                "last_page": each.last_page,
+            }
         )
         context = "\n".join(part for part in (title, each.heading, keywords) if part)
-        tx.execute(
-            chunk.insert(),
-            [
-                {
-                    "id": new_id(now),
-                    "document_id": document_id,
-                    "section_id": section_id,
-                    "position": number,
-                    "page": part.page,
-                    "context": context,
-                    "text": part.text,
-                    "tokens": part.tokens,
-                }
-                for number, part in enumerate(each.chunks)
-            ],
-        )
+        chunk_rows += [
+            {
+                "id": new_id(now),
+                "document_id": document_id,
+                "section_id": section_id,
+                "position": number,
+                "page": part.page,
+                "context": context,
+                "text": part.text,
+                "tokens": part.tokens,
+            }
+            for number, part in enumerate(each.chunks)
+        ]
+    if section_rows:
+        tx.execute(_NEW_SECTION, section_rows)
+    if chunk_rows:
+        tx.execute(_NEW_CHUNK, chunk_rows)
 
 
 def erase_some(tx: Tx, document_id: DocumentId, limit: int) -> int:

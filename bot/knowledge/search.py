@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -52,8 +52,8 @@ class Reading:
 
 
 class Search:
-    def __init__(self, database: Database, index: Index, corpus: asyncio.Event) -> None:
-        """`corpus` is set once the built-in notes are in the store."""
+    def __init__(self, database: Database, index: Index, corpus: Callable[[], Awaitable[None]]) -> None:
+        """`corpus` returns once the built-in notes are in the store."""
         self._database = database
         self._index = index
         self._corpus = corpus
@@ -121,12 +121,11 @@ class Search:
 
     async def _corpus_there(self) -> None:
         """At the first start the built-in notes take a moment; a question does not wait for them longer than that."""
-        if not self._corpus.is_set():
-            try:
-                async with asyncio.timeout(CORPUS_WAIT.total_seconds()):
-                    await self._corpus.wait()
-            except TimeoutError:
-                return
+        try:
+            async with asyncio.timeout(CORPUS_WAIT.total_seconds()):
+                await self._corpus()
+        except TimeoutError:
+            return
 
     async def _by_words(self, words: Sequence[str], view: View) -> list[ChunkId]:
         if not words:

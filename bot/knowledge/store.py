@@ -20,6 +20,7 @@ from bot.storage.database import Tx
 from bot.storage.metadata import exactly
 
 _APPROVED = exactly(document.c.status, Status.APPROVED.value)
+_NEW_LINK = document_department.insert()
 _BUILT_IN_KEY = "built-in: "
 
 
@@ -89,8 +90,9 @@ def add(tx: Tx, new: New, now: datetime) -> Document:
             created_at=now,
         )
     )
-    for department in dict.fromkeys(new.departments):
-        tx.execute(document_department.insert().values(document_id=document_id, department=department))
+    departments = dict.fromkeys(new.departments)
+    if departments:
+        tx.execute(_NEW_LINK, [{"document_id": document_id, "department": each} for each in departments])
     found = get(tx.connection, document_id)
     assert found is not None  # noqa: S101 - for the type checker: it was just written
     return found

@@ -19,8 +19,8 @@ from bot.tasks.store import Task
 from bot.tasks.worker import Done, Handler
 
 CHECK_EVERY = timedelta(hours=24)
-_AFTER_START = timedelta(seconds=20)
-"""The watched folder is not looked at before that, so that a start is not held up."""
+_AFTER_START = timedelta(seconds=5)
+"""What can wait does, so that a start is not held up; a search does not wait for it but has the notes loaded."""
 
 
 class Worker:
@@ -65,7 +65,7 @@ class Worker:
 
         def unit(tx: Tx) -> None:
             now = self._clock.now()
-            self._queue.put(tx, Kind.CORPUS, now)
+            self._queue.put(tx, Kind.CORPUS, now, run_at=now + _AFTER_START)
             self._queue.put(tx, Kind.CHECK, now, run_at=now + CHECK_EVERY)
             if self._watcher is not None:
                 self._queue.put(tx, Kind.WATCH, now, run_at=now + _AFTER_START)

@@ -175,7 +175,7 @@ async def build(folder: Path, database: Database, recorder: Recorder, clock: Fak
     asked.append(worker)
     handlers.update(worker.handlers())
     return Desk(
-        folder, database, recorder, clock, supervisor, blobs, library, Search(database, index, built_in.there), eraser,
+        folder, database, recorder, clock, supervisor, blobs, library, Search(database, index, built_in.ready), eraser,
         index, built_in, worker, runner, embedder, used,
     )  # fmt: skip
 

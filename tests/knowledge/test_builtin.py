@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -29,12 +29,20 @@ async def test_a_start_puts_the_real_ones_into_the_store_without_embedding_them(
     desk.built_in._folder = corpus.FOLDER
     desk.built_in.there.clear()
     await desk.worker.start()
+    desk.clock.advance(timedelta(seconds=6))
     await desk.work()
     assert desk.built_in.there.is_set()
     documents = await desk.database.read(store.built_in)
     assert len(documents) >= 60
     assert desk.embedder.texts == [], "that waits for the first search"
     assert any(name.startswith("finance/") for name in await desk.found("cash runway"))
+
+
+async def test_a_search_before_they_are_loaded_has_them_loaded(desk: Desk) -> None:
+    note(desk.folder, "finance/cash", "zebra money")
+    desk.built_in.there.clear()
+    assert await desk.found("zebra") == ["finance/cash"]
+    assert await desk.built_in.load() == 0
 
 
 async def test_a_file_of_the_same_name_replaces_none_of_them(desk: Desk) -> None:
