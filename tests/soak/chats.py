@@ -52,7 +52,9 @@ class _Http(Side):
 
     def plan(self, endpoint: str, fault: Callable[[], Fault], times: int = 1) -> Mishap:
         def happen() -> None:
-            self.fake.faults.plan(endpoint, fault(), times=times)
+            # One at a time: a client that waits ever longer must not find ever more faults ahead of it.
+            if not self.fake.faults._ahead.get(endpoint):
+                self.fake.faults.plan(endpoint, fault(), times=times)
 
         return happen
 

@@ -19,7 +19,7 @@ from bot.kernel.supervise import start
 from tests.contracts.benches.terminal import Client
 from tests.e2e.farends import AUTHSERV, body_of, relay_settings
 from tests.e2e.numbers import numbers_in
-from tests.fakes.faults import Answer
+from tests.fakes.faults import Answer, Fault
 from tests.fakes.mailer import RawClient
 from tests.fakes.smtp import SmtpSink
 from tests.soak.people import PEOPLE, Planned, person_id
@@ -137,7 +137,10 @@ class MailSide(Side):
         await self.sink.up()
 
     def weather(self) -> Mapping[str, Mishap]:
-        plan = self.sink.faults.plan
+        def plan(endpoint: str, fault: Fault, times: int = 1) -> None:
+            if not self.sink.faults._ahead.get(endpoint):
+                self.sink.faults.plan(endpoint, fault, times=times)
+
         found: dict[str, Mishap] = {
             "mail cut within": lambda: self._next.append("cut within"),
             "mail cut before its answer": lambda: self._next.append("cut before the answer"),
@@ -176,6 +179,7 @@ class TerminalSide(Side):
         super().__init__(seed, hard=hard)
         self._clients = [Client(name) for name in self.NAMES]
         self._path: Path | None = None
+        self._away: Client | None = None
 
     def settings(self) -> Mapping[str, str]:
         return {"OPENEXECUTIVE_CHANNELS__TERMINAL__PERSON": person_id(self.name, 0)}
@@ -190,9 +194,18 @@ class TerminalSide(Side):
             await client.connect(self._path)
 
     async def write(self, planned: Planned) -> None:
+        await self._come_back()
         await self._clients[planned.number % len(self._clients)].say(f"say{planned.number}", self.text(planned))
 
+    async def _come_back(self) -> None:
+        """Terminals that the daemon has cut off connect again, as the real one does."""
+        for client in self._clients:
+            if not client.connected and client is not self._away and self._path is not None:
+                with suppress(OSError):
+                    await client.connect(self._path)
+
     async def insist(self) -> None:
+        await self._come_back()
         for client in self._clients:
             for say_id in client.said.keys() - client.accepted:
                 await client.again(say_id)
@@ -203,12 +216,11 @@ class TerminalSide(Side):
                 yield seen(text)
 
     async def cut(self) -> None:
-        client = self.random.choice(self._clients)
+        client = self._away = self.random.choice(self._clients)
         await client.leave()
         await self.moment(0.0, 1.0)
-        with suppress(OSError):
-            if self._path is not None:
-                await client.connect(self._path)
+        self._away = None
+        await self._come_back()
 
     async def said_again(self) -> None:
         client = self.random.choice(self._clients)
@@ -219,9 +231,8 @@ class TerminalSide(Side):
         return {"terminal cut off": self.cut, "said again": self.said_again}
 
     async def calm(self) -> None:
-        for client in self._clients:
-            if not client.connected and self._path is not None:
-                await client.connect(self._path)
+        self._away = None
+        await self._come_back()
 
     async def end(self) -> None:
         for client in self._clients:

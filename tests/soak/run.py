@@ -27,9 +27,9 @@ from tests.soak.people import people_settings, planned
 from tests.soak.sides import Side, ended
 from tests.soak.verdict import Verdict, judge
 
-AHEAD = 300
+AHEAD = 500
 """Messages that may wait for their end at a time: beyond that people wait, as people do."""
-MEAN_PAUSE = 1.2
+MEAN_PAUSE = 2.5
 """Seconds of good weather between two mishaps of a channel."""
 SETTLE = 240.0
 LAUNCHER = (sys.executable, "-m", "tests.soak.launcher")
@@ -108,6 +108,8 @@ class Soak:
             **base_settings(self._data),
             "OPENEXECUTIVE_LLM__BASE_URL": self._model.url,
             "OPENEXECUTIVE_LLM__HISTORY_TOKENS": "2000",
+            "OPENEXECUTIVE_BUDGET__COMPANY": "1000000",
+            "OPENEXECUTIVE_BUDGET__PERSON": "1000000",
             "OPENEXECUTIVE_LOG_LEVEL": "warning",
             **people_settings({name: side.handles() for name, side in self._sides.items()}),
         }

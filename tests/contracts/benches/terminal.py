@@ -76,6 +76,7 @@ class Client:
                     self.answers.append(heard)
                 case _:
                     self.answers.append(heard)
+        self._writer = None  # the daemon hung up
 
     async def _write(self, **message: object) -> None:
         if self._writer is not None:
