@@ -9,7 +9,7 @@ import pytest
 from bot.audit.events import Actor
 from bot.control.ops_people import Deactivate, People
 from bot.control.wire import MalformedError
-from bot.gateway.channel import Channel
+from bot.gateway.channel import Channel, Health
 from bot.gateway.events import Place, PlaceKind
 from bot.gateway.operations import Receipt, Reply, Send
 from bot.kernel.errors import PermanentError
@@ -167,6 +167,9 @@ class Said:
     async def send(self, op: Send, key: OutboxId, again: bool) -> Receipt:
         self.texts.put_nowait(f"{op.path.thread} {op.text}")
         return Receipt("r", datetime(2026, 1, 1, tzinfo=UTC))
+
+    def health(self) -> Health:
+        return Health(receiving=True)
 
 
 async def test_a_room_is_told_why_it_is_treated_differently(desk: Desk) -> None:
