@@ -7,11 +7,12 @@ author wrote stays readable. `text_layout` turns a tree into a platform's form, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
+from markdown_it.token import Token
 
 _MAX_NESTING = 40
 """Deeper blocks than this are read as plain text (the parser would drop them)."""
@@ -127,9 +128,10 @@ def parse(source: str) -> Document:
     """Read Markdown. Never fails; what has no meaning is text, and only blank source gives an empty document."""
     source = _UNWRITABLE.sub("\ufffd", source.replace("\r\n", "\n").replace("\r", "\n"))
     tokens = _parser().parse(source)
-    if any(token.level >= _MAX_NESTING - 1 for token in tokens):
+    root = _tree(tokens)
+    if root is None:
         return literal(source)
-    blocks = _blocks(SyntaxTreeNode(tokens), source.split("\n"))
+    blocks = _blocks(root, source.split("\n"))
     document = Document(blocks)
     return document if any(_visible(block) for block in blocks) else literal(source)
 
@@ -161,16 +163,52 @@ def _parser() -> MarkdownIt:
     return parser.enable(["table", "strikethrough"]).disable("reference")
 
 
-def _blocks(node: SyntaxTreeNode, lines: list[str]) -> tuple[Block, ...]:
+@dataclass(slots=True)
+class _Node:
+    """A token, or a pair of them with what stands between."""
+
+    type: str
+    token: Token
+    children: list[_Node]
+
+    @property
+    def content(self) -> str:
+        return self.token.content
+
+
+def _tree(tokens: Sequence[Token]) -> _Node | None:
+    """The parser's flat tokens as a tree; None if it would be too deep for whoever walks down it. Marks within marks
+    (`*` five thousand times) nest as well as blocks do."""
+    root = _Node("root", Token("root", "", 0), [])
+    open_nodes = [root]
+    for token in tokens:
+        if token.nesting < 0:
+            open_nodes.pop()
+            continue
+        node = _Node(token.type.removesuffix("_open") if token.nesting else token.type, token, [])
+        open_nodes[-1].children.append(node)
+        if token.nesting:
+            open_nodes.append(node)
+            if len(open_nodes) >= _MAX_NESTING:
+                return None
+        elif token.children:
+            inner = _tree(token.children)
+            if inner is None:
+                return None
+            node.children = inner.children
+    return root
+
+
+def _blocks(node: _Node, lines: list[str]) -> tuple[Block, ...]:
     return tuple(_block(child, lines) for child in node.children)
 
 
-def _block(node: SyntaxTreeNode, lines: list[str]) -> Block:
+def _block(node: _Node, lines: list[str]) -> Block:
     match node.type:
         case "heading":
-            return Heading(int(node.tag[1:]), _content(node))
+            return Heading(int(node.token.tag[1:]), _content(node))
         case "fence" | "code_block":
-            return CodeBlock(node.info.strip(), node.content.removesuffix("\n"))
+            return CodeBlock(node.token.info.strip(), node.content.removesuffix("\n"))
         case "blockquote":
             return Quote(_blocks(node, lines))
         case "bullet_list" | "ordered_list":
@@ -185,22 +223,22 @@ def _block(node: SyntaxTreeNode, lines: list[str]) -> Block:
             return Paragraph((Text(node.content),))
 
 
-def _list(node: SyntaxTreeNode, lines: list[str]) -> ListBlock:
-    start = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
+def _list(node: _Node, lines: list[str]) -> ListBlock:
+    start = int(node.token.attrs.get("start", 1)) if node.type == "ordered_list" else None
     items = tuple(
         Item(_blocks(child, lines), None if start is None else start + index)
         for index, child in enumerate(node.children)
     )
-    tight = all(b.hidden for child in node.children for b in child.children if b.type == "paragraph")
+    tight = all(b.token.hidden for child in node.children for b in child.children if b.type == "paragraph")
     return ListBlock(items, tight)
 
 
 _SEPARATOR = re.compile(r"(?<!\\)\|")
 
 
-def _table(node: SyntaxTreeNode, lines: list[str]) -> Table | CodeBlock:
+def _table(node: _Node, lines: list[str]) -> Table | CodeBlock:
     """A table; as it is written if a row has more cells than the header, because GFM drops those."""
-    first, last = node.map or (0, 0)
+    first, last = node.token.map or (0, 0)
     width = len(node.children[0].children[0].children)
     written = [line.lstrip(" \t>").rstrip() for line in lines[first:last]]
     for row in written[2:]:
@@ -208,7 +246,7 @@ def _table(node: SyntaxTreeNode, lines: list[str]) -> Table | CodeBlock:
         if cells > width:
             return CodeBlock("", "\n".join(written))
     rows = [[_content(cell) for cell in row.children] for part in node.children for row in part.children]
-    aligns = tuple(_align(str(cell.attrs.get("style", ""))) for cell in node.children[0].children[0].children)
+    aligns = tuple(_align(str(cell.token.attrs.get("style", ""))) for cell in node.children[0].children[0].children)
     return Table(tuple(rows[0]), tuple(tuple(row) for row in rows[1:]), aligns)
 
 
@@ -216,11 +254,11 @@ def _align(style: str) -> str:
     return style.removeprefix("text-align:") or "left"
 
 
-def _content(node: SyntaxTreeNode) -> tuple[Inline, ...]:
+def _content(node: _Node) -> tuple[Inline, ...]:
     return tuple(i for child in node.children for i in _inlines(child.children, False))
 
 
-def _inlines(nodes: list[SyntaxTreeNode], in_link: bool) -> tuple[Inline, ...]:
+def _inlines(nodes: list[_Node], in_link: bool) -> tuple[Inline, ...]:
     found: list[Inline] = []
     for node in nodes:
         match node.type:
@@ -235,9 +273,9 @@ def _inlines(nodes: list[SyntaxTreeNode], in_link: bool) -> tuple[Inline, ...]:
             case "s":
                 found.append(Strike(_inlines(node.children, in_link)))
             case "link":
-                found.extend(_link(str(node.attrs.get("href", "")), _inlines(node.children, True)))
+                found.extend(_link(str(node.token.attrs.get("href", "")), _inlines(node.children, True)))
             case "image":
-                source = str(node.attrs.get("src", ""))
+                source = str(node.token.attrs.get("src", ""))
                 label = (Text(node.content),) if node.content else ()
                 found.extend(label if in_link else _link(source, label))
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,12 @@ from bot.gateway.text import (
     inline_text,
 )
 from bot.gateway.text_units import columns
+
+_BETWEEN = " | "
+_KEPT = 2_000
+"""Characters of a node's form that are worth keeping: longer ones are quickly made of what was kept of their parts."""
+FAR = 4
+"""How many times a limit is exact: a form may take away a little of what it is given (blanks at edges)."""
 
 
 class Renderer(Protocol):
@@ -64,12 +71,27 @@ class Renderer(Protocol):
 
 def render(document: Document, renderer: Renderer) -> str:
     """The document in the platform's form; blocks are one empty line apart."""
-    return _join(document.blocks, renderer, 0, "\n\n")
+    return _Layout(renderer).join(document.blocks, 0, "\n\n")
 
 
 def plain(document: Document) -> str:
     """Readable text without markup: addresses in brackets behind their text, `> ` before quoted lines."""
     return render(document, PLAIN)
+
+
+class Measure:
+    """The length of a document in a platform's form, for a splitter, which asks about the same nodes over and over.
+
+    Exact up to `limit` and far beyond; of what is longer still only that it is. `count` gives the length of a text in
+    the platform's unit, which is a code point or smaller.
+    """
+
+    def __init__(self, renderer: Renderer, count: Callable[[str], int], limit: int) -> None:
+        self._count = count
+        self._layout = _Layout(renderer, FAR * limit, {})
+
+    def __call__(self, document: Document) -> int:
+        return self._count(self._layout.join(document.blocks, 0, "\n\n"))
 
 
 def shown(document: Document) -> str:
@@ -95,17 +117,30 @@ def _labelled(header: tuple[tuple[Inline, ...], ...], row: tuple[tuple[Inline, .
     return tuple(lines)
 
 
+def width(table: Table) -> int:
+    """Columns that `aligned` takes, without writing it: one long cell among many rows would make a very long text."""
+    return sum(_widths(_cells(table))) + len(_BETWEEN) * (len(table.header) - 1)
+
+
 def aligned(table: Table) -> str:
     """The table for a monospace font, columns aligned by display width (wide characters take two)."""
-    cells = [[inline_text(c).replace("\n", " ") for c in row] for row in (table.header, *table.rows)]
-    widths = [max(columns(row[i]) for row in cells) for i in range(len(table.header))]
+    cells = _cells(table)
+    widths = _widths(cells)
     lines = [_line(row, widths, table.aligns) for row in cells]
     lines.insert(1, "-+-".join("-" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines)
 
 
+def _cells(table: Table) -> list[list[str]]:
+    return [[inline_text(c).replace("\n", " ") for c in row] for row in (table.header, *table.rows)]
+
+
+def _widths(cells: list[list[str]]) -> list[int]:
+    return [max(columns(row[i]) for row in cells) for i in range(len(cells[0]))]
+
+
 def _line(row: list[str], widths: list[int], aligns: tuple[str, ...]) -> str:
-    return " | ".join(_pad(c, w, a) for c, w, a in zip(row, widths, aligns, strict=True))
+    return _BETWEEN.join(_pad(c, w, a) for c, w, a in zip(row, widths, aligns, strict=True))
 
 
 def _pad(cell: str, width: int, align: str) -> str:
@@ -114,74 +149,112 @@ def _pad(cell: str, width: int, align: str) -> str:
     return " " * left + cell + " " * (room - left)
 
 
-def _join(blocks: tuple[Block, ...], renderer: Renderer, depth: int, between: str) -> str:
-    return between.join(text for block in blocks if (text := _block(block, renderer, depth)))
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """One way of writing a tree. `enough`: characters after which nobody asks for more; None: all of it. `known` keeps
+    what was written of a node, so that asking about the same nodes over and over costs little; None: nothing is kept.
+    """
+
+    renderer: Renderer
+    enough: int | None = None
+    known: dict[tuple[object, ...], tuple[object, str]] | None = None
+
+    def join(self, blocks: Iterable[Block], depth: int, between: str) -> str:
+        return between.join(self._until_enough(text for b in blocks if (text := self.block(b, depth))))
+
+    def block(self, block: Block, depth: int) -> str:
+        return self._once(block, (id(block), depth), lambda: self._block(block, depth))
+
+    def _block(self, block: Block, depth: int) -> str:
+        renderer = self.renderer
+        match block:
+            case Paragraph(children):
+                return self.inlines(children)
+            case Heading(level, children):
+                inner = self.inlines(children)
+                return renderer.heading(level, inner) if inner else ""
+            case CodeBlock(info, text):
+                return renderer.code_block(info, text[: self.enough])
+            case Quote(blocks):
+                inner = self.join(blocks, depth + 1, "\n\n")
+                return renderer.quote(inner, depth) if inner else ""
+            case ListBlock(items, tight):
+                between = "\n" if tight else "\n\n"
+                return between.join(self._until_enough(self.item(item, depth, between) for item in items))
+            case Table():
+                if renderer.table_width and width(block) <= renderer.table_width:
+                    return renderer.code_block("", aligned(block))
+                return self.block(as_list(block), depth)
+            case Rule():
+                return renderer.rule()
+
+    def item(self, item: Item, depth: int, between: str) -> str:
+        return self._once(item, (id(item), depth, between), lambda: self._item(item, depth, between))
+
+    def _item(self, item: Item, depth: int, between: str) -> str:
+        mark = "" if item.continued else "• " if item.number is None else f"{item.number}. "
+        indent = "" if item.continued else "   "
+        lines: list[str] = []
+        for block in item.blocks:
+            text = self.block(block, depth)
+            if not text:
+                continue
+            # Quotes and code stay at the margin: their lines are theirs, and marks that need a line start get one.
+            lines.append(text if isinstance(block, CodeBlock | Quote | Table) else text.replace("\n", "\n" + indent))
+            if len(lines) > 1 and isinstance(block, Paragraph | Heading | ListBlock | Rule):
+                lines[-1] = indent + lines[-1]
+        first = item.blocks[0] if item.blocks else None
+        if mark and isinstance(first, CodeBlock | Quote | Table | ListBlock):
+            lines.insert(0, mark.rstrip())
+            return between.join(lines)
+        return mark + between.join(lines)
+
+    def inlines(self, inlines: Iterable[Inline]) -> str:
+        return "".join(self._until_enough(map(self.inline, inlines)))
+
+    def inline(self, inline: Inline) -> str:
+        return self._once(inline, (id(inline),), lambda: self._inline(inline))
+
+    def _inline(self, inline: Inline) -> str:
+        renderer = self.renderer
+        match inline:
+            case Text(text):
+                return renderer.text(text[: self.enough])
+            case Code(text):
+                return renderer.code(text[: self.enough])
+            case Break():
+                return "\n"
+            case Emphasis(children):
+                return renderer.emphasis(self.inlines(children))
+            case Strong(children):
+                return renderer.strong(self.inlines(children))
+            case Strike(children):
+                return renderer.strike(self.inlines(children))
+            case Link(href, children):
+                return renderer.link(href, self.inlines(children), inline_text(children))
+
+    def _until_enough(self, texts: Iterable[str]) -> Iterable[str]:
+        return texts if self.enough is None else _first(texts, self.enough)
+
+    def _once(self, node: object, key: tuple[object, ...], write: Callable[[], str]) -> str:
+        if self.known is None:
+            return write()
+        found = self.known.get(key)
+        if found is not None:
+            return found[1]
+        text = write()
+        if len(text) <= _KEPT or isinstance(node, Table):
+            self.known[key] = (node, text)  # the node is kept, else another could get its id
+        return text
 
 
-def _block(block: Block, renderer: Renderer, depth: int) -> str:
-    match block:
-        case Paragraph(children):
-            return _inlines(children, renderer)
-        case Heading(level, children):
-            inner = _inlines(children, renderer)
-            return renderer.heading(level, inner) if inner else ""
-        case CodeBlock(info, text):
-            return renderer.code_block(info, text)
-        case Quote(blocks):
-            inner = _join(blocks, renderer, depth + 1, "\n\n")
-            return renderer.quote(inner, depth) if inner else ""
-        case ListBlock(items, tight):
-            between = "\n" if tight else "\n\n"
-            return between.join(_item(item, renderer, depth, between) for item in items)
-        case Table():
-            if renderer.table_width:
-                text = aligned(block)
-                if max(columns(line) for line in text.split("\n")) <= renderer.table_width:
-                    return renderer.code_block("", text)
-            return _block(as_list(block), renderer, depth)
-        case Rule():
-            return renderer.rule()
-
-
-def _item(item: Item, renderer: Renderer, depth: int, between: str) -> str:
-    mark = "" if item.continued else "• " if item.number is None else f"{item.number}. "
-    indent = "" if item.continued else "   "
-    lines: list[str] = []
-    for block in item.blocks:
-        text = _block(block, renderer, depth)
-        if not text:
-            continue
-        # Quotes and code stay at the margin: their lines are theirs, and marks that need a line start get one.
-        lines.append(text if isinstance(block, CodeBlock | Quote | Table) else text.replace("\n", "\n" + indent))
-        if len(lines) > 1 and isinstance(block, Paragraph | Heading | ListBlock | Rule):
-            lines[-1] = indent + lines[-1]
-    first = item.blocks[0] if item.blocks else None
-    if mark and isinstance(first, CodeBlock | Quote | Table | ListBlock):
-        lines.insert(0, mark.rstrip())
-        return between.join(lines)
-    return mark + between.join(lines)
-
-
-def _inlines(inlines: tuple[Inline, ...], renderer: Renderer) -> str:
-    return "".join(_inline(i, renderer) for i in inlines)
-
-
-def _inline(inline: Inline, renderer: Renderer) -> str:
-    match inline:
-        case Text(text):
-            return renderer.text(text)
-        case Code(text):
-            return renderer.code(text)
-        case Break():
-            return "\n"
-        case Emphasis(children):
-            return renderer.emphasis(_inlines(children, renderer))
-        case Strong(children):
-            return renderer.strong(_inlines(children, renderer))
-        case Strike(children):
-            return renderer.strike(_inlines(children, renderer))
-        case Link(href, children):
-            return renderer.link(href, _inlines(children, renderer), inline_text(children))
+def _first(texts: Iterable[str], enough: int) -> Iterator[str]:
+    """As many of `texts` as make `enough` characters."""
+    for text in texts:
+        yield text
+        enough -= len(text)
+        if enough < 0:
+            return
 
 
 RULE = "──────────"

@@ -28,7 +28,7 @@ from bot.gateway.text import (
     Text,
     inline_text,
 )
-from bot.gateway.text_layout import as_list, shown
+from bot.gateway.text_layout import FAR, as_list, shown
 from bot.gateway.text_units import boundary_before, longest
 
 Blocks = tuple[Block, ...]
@@ -42,7 +42,8 @@ def split(document: Document, measure: Callable[[Document], int], limit: int) ->
 
     Cuts between paragraphs where it can, else between lines, sentences, words, and at worst between grapheme clusters.
     Joined, the parts hold every character. Parts that would show nothing are left out; a blank document has none.
-    `measure` must not shrink when text is added. Raises `ValueError` if not even one character fits.
+    `measure` must not shrink when text is added, and of what is far longer than `limit` it need only tell that it is
+    (`text_layout.Measure`). Raises `ValueError` if not even one character fits.
     """
     rest = document.blocks
     parts: list[Document] = []
@@ -203,12 +204,23 @@ class _Splitter:
         return (replace(block, text=line[:at]),), (replace(block, text=block.text[at:]),)
 
     def _tear_inlines(self, inlines: Inlines, size: Callable[[Inlines], int], must: bool) -> tuple[Inlines, Inlines]:
-        text = inline_text(inlines)
+        text = _beginning(inlines, FAR * self._limit)
         fit = longest(len(text), lambda n: size(cut(inlines, n)[0]) <= self._limit)
         if not fit and must:
             raise _NoRoomError
         at = _good_cut(text, fit, must)
         return cut(inlines, at)
+
+
+def _beginning(inlines: Inlines, enough: int) -> str:
+    """`inline_text` of as many as make `enough` characters: no part can take more."""
+    texts: list[str] = []
+    for inline in inlines:
+        texts.append(inline_text((inline,)))
+        enough -= len(texts[-1])
+        if enough < 0:
+            break
+    return "".join(texts)
 
 
 def _some(block: Block, content: tuple[object, ...]) -> Blocks:

@@ -12,7 +12,7 @@ _PREPENDED = frozenset({*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 
 
 def utf16_len(text: str) -> int:
     """Length in UTF-16 code units, as the Bot API counts messages and entities."""
-    return len(text) + sum(1 for c in text if c > "\uffff")
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf16_span(text: str, offset: int, length: int) -> tuple[int, int] | None:

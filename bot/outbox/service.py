@@ -60,7 +60,7 @@ MAX_BUGS = 3
 NOT_READY_WAIT = timedelta(seconds=60)
 IDLE_POLL = timedelta(seconds=30)
 BATCH = 200
-PLANNED_AT_ONCE = 6_000
+PLANNED_AT_ONCE = 2_000
 """Characters of a reply that are planned on the event loop."""
 
 Guard = Callable[[sa.Connection, Row], str | None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bot.gateway.operations import OpenThread, OutboundOp, Reply, Send
 from bot.gateway.text import Document, parse
-from bot.gateway.text_layout import Bare, plain, render, shown
+from bot.gateway.text_layout import Bare, Measure, plain, render, shown
 from bot.gateway.text_split import split
 
 MAX_TEXT = 2000
@@ -93,10 +93,6 @@ def _wrap(mark: str, inner: str) -> str:
     return f"{inner[:start]}{mark}{core}{mark}{inner[start + len(core) :]}"
 
 
-def length(document: Document) -> int:
-    return len(render(document, FORM))
-
-
 def plan(reply: Reply) -> tuple[OutboundOp, ...]:
     """The thread, if one has to be opened, then one `Send` per message, the files with the last of the text. Only the
     first answers the asker's message."""
@@ -124,7 +120,7 @@ def marked(text: str) -> str:
 
 
 def _parts(markdown: str) -> Sequence[Document]:
-    return split(parse(markdown), length, _ROOM)
+    return split(parse(markdown), Measure(FORM, len, _ROOM), _ROOM)
 
 
 def _plain(part: Document) -> str:

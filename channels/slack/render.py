@@ -29,7 +29,7 @@ from bot.gateway.text import (
     Text,
     parse,
 )
-from bot.gateway.text_layout import Bare, plain, render, shown
+from bot.gateway.text_layout import Bare, Measure, plain, render, shown
 from bot.gateway.text_split import split
 from bot.gateway.text_units import boundary_before, utf16_len
 
@@ -116,28 +116,10 @@ def mrkdwn(document: Document) -> str:
     return render(document, _FORM)
 
 
-class _Measure:
-    """Length of the message's `text`, in UTF-16 units: never less than what Slack counts. Cutting asks about the same
-    blocks over and over, so each is laid out once."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Block, int]] = {}
-
-    def __call__(self, document: Document) -> int:
-        lengths = [length for block in document.blocks if (length := self._of(block))]
-        return sum(lengths) + 2 * max(0, len(lengths) - 1)
-
-    def _of(self, block: Block) -> int:
-        known = self._known.get(id(block))
-        if known is None:
-            known = self._known[id(block)] = (block, utf16_len(mrkdwn(Document((block,)))))
-        return known[1]
-
-
 def parts(markdown: str) -> tuple[Document, ...]:
     """The messages that a text becomes, in order; none for a blank one."""
     room = MAX_TEXT - utf16_len(AGAIN) - 2
-    return split(_tidy(parse(markdown)), _Measure(), room)
+    return split(_tidy(parse(markdown)), Measure(_FORM, utf16_len, room), room)
 
 
 def plan(reply: Reply) -> tuple[OutboundOp, ...]:

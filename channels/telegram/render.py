@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from bot.gateway.operations import OutboundOp, OutFile, Reply, Send
 from bot.gateway.text import Document, parse
-from bot.gateway.text_layout import Bare, plain, render, shown
+from bot.gateway.text_layout import SHOWN, Bare, Measure, plain, render, shown
 from bot.gateway.text_split import split
 from bot.gateway.text_units import utf16_len
 
@@ -22,6 +22,8 @@ MAX_CAPTION = 1024
 AGAIN = "↻ This may have reached you already.\n"
 """First line of a message whose earlier try may have arrived. Room for it is kept in every message."""
 
+_DRAFT_SOURCE = 3 * MAX_TEXT
+"""What is behind so much of a source does not change its first message."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_.\-]{1,32}")
 
 
@@ -67,13 +69,17 @@ def units(document: Document) -> int:
     return utf16_len(shown(document))
 
 
+def _measure(limit: int) -> Measure:
+    return Measure(SHOWN, utf16_len, limit)
+
+
 def plan(reply: Reply) -> tuple[OutboundOp, ...]:
     """One `Send` per message: the text's parts, then the files. Only the first answers the asker's message.
 
     A single file takes a text that fits into a caption along.
     """
     room = MAX_TEXT - utf16_len(AGAIN)
-    parts = list(split(parse(reply.markdown), units, room))
+    parts = list(split(parse(reply.markdown), _measure(room), room))
     sends: list[Send] = []
     if len(reply.files) == 1 and len(parts) == 1 and units(parts[0]) <= MAX_CAPTION - utf16_len(AGAIN):
         sends.append(_send(reply, parts[0], MAX_CAPTION, reply.files))
@@ -85,7 +91,7 @@ def plan(reply: Reply) -> tuple[OutboundOp, ...]:
 
 def draft_text(markdown: str) -> tuple[str, bool]:
     """HTML of what can be shown of a growing text, and whether it is full: more would not fit into one message."""
-    parts = split(parse(markdown), units, MAX_TEXT)
+    parts = split(parse(markdown[:_DRAFT_SOURCE]), _measure(MAX_TEXT), MAX_TEXT)
     return (render(parts[0], _FORM), len(parts) > 1) if parts else ("", False)
 
 

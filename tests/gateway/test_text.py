@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,12 +12,13 @@ from bot.gateway.text import (
     Link,
     ListBlock,
     Paragraph,
+    Quote,
     Strong,
     Table,
     Text,
     parse,
 )
-from bot.gateway.text_layout import aligned, as_list, plain, shown
+from bot.gateway.text_layout import aligned, as_list, plain, shown, width
 from bot.gateway.text_units import columns
 
 
@@ -144,3 +147,38 @@ def test_every_letter_of_the_source_is_shown_in_order(source: str) -> None:
     text = shown(parse(source))
     assert [c for c in text if c in "ab"] == [c for c in source if c in "ab"]
     assert bool(text.strip()) == bool(source.strip())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "*" * 5000 + "x" + "*" * 5000,
+        "~~" * 500 + "x" + "~~" * 500,
+        "**" * 300 + "x" + "**" * 300,
+    ],
+)
+def test_marks_within_marks_without_end_are_read_literally(source: str) -> None:
+    assert shown(parse(source)) == source
+
+
+def test_marks_may_nest_as_deep_as_anybody_writes_them() -> None:
+    (paragraph,) = parse("> " * 5 + "***~~x~~***").blocks
+    assert shown(parse("***~~x~~***")) == "x"
+    assert isinstance(paragraph, Quote)
+
+
+def test_the_width_of_a_table_is_known_without_writing_it() -> None:
+    one = parse("|a|b|\n|--|:-:|\n|漢字|2|\n|longer|3|").blocks[0]
+    assert isinstance(one, Table)
+    assert width(one) == max(columns(line) for line in aligned(one).split("\n"))
+
+
+def test_one_long_cell_among_many_rows_does_not_pad_every_row() -> None:
+    wide = parse("|a|b|\n|-|-|\n|" + "x" * 50_000 + "|2|\n" + "|1|2|\n" * 2_000)
+    tracemalloc.start()
+    try:
+        shown(wide)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000

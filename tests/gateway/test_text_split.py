@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.gateway.text import CodeBlock, Document, Heading, Paragraph, Table, inline_text, literal, parse
-from bot.gateway.text_layout import shown
+from bot.gateway.text_layout import SHOWN, Bare, Measure, shown
 from bot.gateway.text_split import cut, split
 from bot.gateway.text_units import is_boundary, utf16_len
 from tests.gateway.fenced import fenced
@@ -270,3 +270,29 @@ def test_cut_keeps_every_character_on_its_side(source: str, data: st.DataObject)
 def test_code_blocks_stay_code_blocks() -> None:
     parts = split(parse("```py\n" + "x = 1\n" * 50 + "```"), shown_units, 100)
     assert all(part.blocks and isinstance(part.blocks[0], CodeBlock) for part in parts)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(SNIPPETS, max_size=40).map("".join), st.integers(10, 400))
+def test_a_measure_is_exact_as_far_as_the_limit_and_over_it_beyond(source: str, limit: int) -> None:
+    document = parse(source)
+    measure = Measure(SHOWN, utf16_len, limit)
+    size = shown_units(document)
+    for _ in range(2):
+        found = measure(document)
+        assert found == size if size <= limit else found > limit
+
+
+def test_what_a_part_cannot_take_is_not_looked_at_for_every_part() -> None:
+    looked_at = 0
+
+    class Counting(Bare):
+        def text(self, text: str) -> str:
+            nonlocal looked_at
+            looked_at += len(text)
+            return text
+
+    source = table(4000)
+    parts = split(parse(source), Measure(Counting(), len, 500), 500)
+    assert len(parts) > 100
+    assert looked_at < 20 * len(source)
