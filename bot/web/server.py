@@ -18,6 +18,7 @@ from bot.kernel.supervise import cancel, start
 from bot.web import hooks, pages
 from bot.web.guard import Guard
 from bot.web.hosts import Allowed
+from bot.web.patient import Patient
 
 log = logging.getLogger(__name__)
 
@@ -52,13 +53,13 @@ class Server:
         app.router.redirect_slashes = False
         self._config = uvicorn.Config(
             app,
-            http="h11",
+            http=Patient,
             ws="none",
             lifespan="off",
             interface="asgi3",
             access_log=False,
             log_config=None,
-            log_level="warning",
+            log_level="error",  # its warnings are a line for every broken request: anybody could fill the log
             server_header=False,
             date_header=False,
             proxy_headers=False,

@@ -14,7 +14,7 @@ import pytest
 from bot.gateway.channel import HttpRequest, HttpResponse, HttpRoute
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import cancel, start
-from bot.web import hooks
+from bot.web import hooks, patient
 from bot.web.guard import HEADERS
 from bot.web.server import Server
 
@@ -351,3 +351,47 @@ async def test_other_names_of_loopback_can_be_listened_on(host: str) -> None:
         async with client.get(f"http://{url_host}:{server.port}/health") as response:
             assert await response.json() == DETAILS
     await cancel(running)
+
+
+# --- connections that only stand there --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"", b"GET /live HTTP/1.1\r\nHost: loc", b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\nGET /li"]
+)
+async def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, beginning: bytes) -> None:
+    monkeypatch.setattr(patient, "HEAD_WITHIN", 0.2)
+    async with site() as s:
+        answer = await s.raw(beginning)  # returns: the server hangs up
+        assert answer.startswith(b"HTTP/1.1 200") == beginning.endswith(b"GET /li")
+
+
+async def test_a_head_in_time_may_be_answered_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patient, "HEAD_WITHIN", 0.05)
+
+    async def slow(request: HttpRequest) -> HttpResponse:
+        await asyncio.sleep(0.3)
+        return HttpResponse(200)
+
+    async with site([hook(slow)]) as s:
+        assert await s.status("/telegram/hook", "POST") == 200
+
+
+async def test_those_who_stand_there_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patient, "MOST", 5)
+    async with site() as s:
+        held = [await asyncio.open_connection("127.0.0.1", s.port) for _ in range(5)]
+        async with asyncio.timeout(10):
+            assert await s.raw(b"") == b""  # the sixth is hung up on at once
+        for _, writer in held:
+            writer.close()
+            await writer.wait_closed()
+        assert b"ok" in await s.raw(b"GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+
+
+async def test_broken_requests_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with site() as s:
+        with caplog.at_level(logging.INFO):
+            for request in (b"\x00\xff\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+                assert b"400" in await s.raw(request)
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
