@@ -7,6 +7,7 @@ The first object of a connection is `{"op": <name>, ...}`. An answer that is an 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -14,6 +15,9 @@ from bot.kernel.errors import PermanentError
 
 MAX_LINE = 1 << 20
 """Bytes of one line, its end included."""
+
+_MAY_HOLD_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Code(StrEnum):
@@ -46,7 +50,14 @@ def decode(line: bytes) -> dict[str, object]:
         raise MalformedError("a line is not JSON") from error
     if not isinstance(value, dict):
         raise MalformedError("a line is not a JSON object")
+    if _MAY_HOLD_HALVES.search(line) and _has_halves(value):
+        raise MalformedError("a line holds half a character, which has no form in UTF-8")
     return value
+
+
+def _has_halves(value: object) -> bool:
+    """Whether a text in `value` holds one half of a surrogate pair: JSON can write it, no store can keep it."""
+    return bool(_HALF.search(json.dumps(value, ensure_ascii=False)))
 
 
 def error(code: Code, message: str) -> dict[str, object]:

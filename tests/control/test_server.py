@@ -119,6 +119,16 @@ def test_lone_surrogates_do_not_stop_a_message() -> None:
     assert decode(encode({"text": "a\ud800b"})) == {"text": "a?b"}
 
 
+@pytest.mark.parametrize("line", [rb'{"a":"\ud800"}', rb'{"a":[{"\uDFFF":1}]}', rb'{"a":"\udc00\ud800"}'])
+def test_half_characters_are_malformed_before_any_handler_stumbles_over_them(line: bytes) -> None:
+    with pytest.raises(MalformedError):
+        decode(line + b"\n")
+
+
+def test_whole_characters_may_be_written_as_two_halves() -> None:
+    assert decode(rb'{"a":"\ud83d\ude00 \\ud800"}' + b"\n") == {"a": "\U0001f600 \\ud800"}
+
+
 def test_lines_that_are_no_objects_are_malformed() -> None:
     with pytest.raises(MalformedError):
         decode(b'"text"\n')
