@@ -38,7 +38,7 @@ class Drafter:
         turn: TurnId,
         clock: Clock,
         stand_in: StandIn,
-        clean: Callable[[str], str],
+        clean: Callable[[str], Awaitable[str]],
     ) -> None:
         self._channel = channel
         self._path = path
@@ -82,8 +82,8 @@ class Drafter:
             if find_ref is not None and ref is None:
                 ref = await find_ref()
             if find_ref is None or ref is not None:
-                text = self._clean("".join(self._parts)) if self._new and self._parts else None
-                self._new = False
+                new, self._new = self._new, False
+                text = await self._clean("".join(self._parts)) if new and self._parts else None
                 await self._channel.draft(self._path, self._turn, text, ref)
             waited = DRAFT_INTERVAL
             await self._clock.sleep(DRAFT_INTERVAL)

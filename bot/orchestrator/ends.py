@@ -12,7 +12,6 @@ from typing import Literal, TypeVar
 from bot.audit.events import Actor, CacheUsed, Payload, Record, TurnFailed, TurnFinished, TurnStarted
 from bot.gateway.events import Body, CommandInvoked, MessageReceived, PlaceKind, Proof
 from bot.gateway.operations import Reply
-from bot.gateway.text_links import inert
 from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
 from bot.kernel.ids import InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
@@ -22,6 +21,7 @@ from bot.llm import budget
 from bot.llm.budget import Account
 from bot.llm.model import Usage
 from bot.orchestrator import commands, journal, kept
+from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
@@ -82,8 +82,8 @@ class Ends:
         text = "…"
         if isinstance(decision, Answer):
             permitted = prompted.links | answered.links
-            decision = replace(decision, text=inert(decision.text, permitted))
-            text = inert(said_with_sources(decision.text, answered.sources), permitted)
+            decision = replace(decision, text=await cleaned(decision.text, permitted))
+            text = await cleaned(said_with_sources(decision.text, answered.sources), permitted)
         greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
         if greeting is not None:
             text = f"{text}\n\n{FIRST_CONTACT}"

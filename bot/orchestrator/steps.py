@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from bot.company import store as company
 from bot.company.model import block
 from bot.gateway.events import MessageReceived
-from bot.gateway.text_links import inert
 from bot.intake import store as inbox
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import MessageId, TurnId
@@ -25,6 +24,7 @@ from bot.llm.converse import converse
 from bot.llm.model import ContextTooLongError, Finished, Image, StopReason, Text, Usage
 from bot.orchestrator import gate, loop, material
 from bot.orchestrator import prompt as prompts
+from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, decide
 from bot.orchestrator.drafts import Drafter
 from bot.orchestrator.loop import Answered
@@ -142,7 +142,7 @@ class Steps:
     async def _ask(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> Answered:
         path, channel = reply_path(rows), self._p.channels[rows[-1].channel]
         stand_in = partial(self._placeholders.stand_in, turn, channel, path)
-        clean = partial(inert, permitted=prompted.links)
+        clean = partial(cleaned, permitted=prompted.links)
         async with Drafter(channel, path, turn.id, self._p.clock, stand_in, clean) as drafter:
             return await loop.answer(
                 self._p.model, prompted.built.request, self._p.registry, prompted.asker, drafter.show
