@@ -51,10 +51,11 @@ class _Http(Side):
         await self.fake.up()
 
     def plan(self, endpoint: str, fault: Callable[[], Fault], times: int = 1) -> Mishap:
-        def happen() -> None:
-            # One at a time: a client that waits ever longer must not find ever more faults ahead of it.
-            if not self.fake.faults._ahead.get(endpoint):
-                self.fake.faults.plan(endpoint, fault(), times=times)
+        async def happen() -> None:
+            self.fake.faults.plan(endpoint, fault(), times=times)
+            await self.moment(0.3, 1.5)
+            # It passes: a client that waits ever longer must not find ever more of it ahead.
+            self.fake.faults._ahead.pop(endpoint, None)
 
         return happen
 

@@ -137,9 +137,10 @@ class MailSide(Side):
         await self.sink.up()
 
     def weather(self) -> Mapping[str, Mishap]:
-        def plan(endpoint: str, fault: Fault, times: int = 1) -> None:
-            if not self.sink.faults._ahead.get(endpoint):
-                self.sink.faults.plan(endpoint, fault, times=times)
+        async def plan(endpoint: str, fault: Fault, times: int = 1) -> None:
+            self.sink.faults.plan(endpoint, fault, times=times)
+            await self.moment(0.3, 1.5)
+            self.sink.faults._ahead.pop(endpoint, None)
 
         found: dict[str, Mishap] = {
             "mail cut within": lambda: self._next.append("cut within"),

@@ -30,16 +30,21 @@ class Client:
         self.accepted: set[str] = set()
         self.answers: list[dict[str, object]] = []
         self._writer: asyncio.StreamWriter | None = None
+        self._connecting = asyncio.Lock()
         self._reading: asyncio.Task[None] | None = None
 
     async def connect(self, path: Path) -> None:
-        reader, self._writer = await asyncio.open_unix_connection(path)
-        await self._write(op="chat", thread=self.thread, client=self.id, shown=list(self.messages))
-        hello = json.loads(await reader.readline())
-        assert hello["type"] == "hello", hello
-        self._reading = start("terminal client", self._read(reader))
-        for say_id in self.said.keys() - self.accepted:
-            await self._write(type="say", id=say_id, text=self.said[say_id])
+        """One connection at a time, however many ask for one."""
+        async with self._connecting:
+            if self._writer is not None:
+                return
+            reader, self._writer = await asyncio.open_unix_connection(path)
+            await self._write(op="chat", thread=self.thread, client=self.id, shown=list(self.messages))
+            hello = json.loads(await reader.readline())
+            assert hello["type"] == "hello", hello
+            self._reading = start("terminal client", self._read(reader))
+            for say_id in self.said.keys() - self.accepted:
+                await self._write(type="say", id=say_id, text=self.said[say_id])
 
     @property
     def connected(self) -> bool:
@@ -54,13 +59,14 @@ class Client:
             await self._write(type="say", id=say_id, text=self.said[say_id])
 
     async def leave(self) -> None:
-        if self._reading is not None:
-            await cancel(self._reading)
-        if self._writer is not None:
-            self._writer.close()
-            with suppress(ConnectionError):
-                await self._writer.wait_closed()
-        self._writer = self._reading = None
+        async with self._connecting:
+            if self._reading is not None:
+                await cancel(self._reading)
+            if self._writer is not None:
+                self._writer.close()
+                with suppress(ConnectionError):
+                    await self._writer.wait_closed()
+            self._writer = self._reading = None
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         while line := await reader.readline():
