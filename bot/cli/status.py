@@ -49,6 +49,8 @@ def lines(answer: Answer) -> list[str]:
             if channel.get("receiving")
             else f"{name:<9} does not receive: {channel.get('reason')}"
         )
+    if knowledge := _part(answer, "knowledge"):
+        found.append(f"documents {_counts(_part(knowledge, 'documents'))}; {_meaning(_part(knowledge, 'vectors'))}")
     found.append(f"came in   {_counts(_part(answer, 'inbox_last_day'))} (ended ones: of the last day)")
     found.append(f"to send   {_counts(_part(answer, 'outbox'))}")
     for row in rows(answer, "parked"):
@@ -65,6 +67,17 @@ def _part(answer: Mapping[str, object], key: str) -> Mapping[str, object]:
 
 def _word(part: Mapping[str, object]) -> str:
     return "ok" if part.get("ok") else f"not available: {part.get('reason') or 'no reason is known'}"
+
+
+def _meaning(vectors: Mapping[str, object]) -> str:
+    how_many = f"{vectors.get('embedded')} of {vectors.get('items')} passages"
+    match vectors.get("state"):
+        case "serving":
+            return f"search by meaning serves ({how_many})"
+        case "cold":
+            return f"search by meaning is loaded when it is needed ({how_many})"
+        case _:
+            return f"search by words only, {vectors.get('reason')} ({how_many})"
 
 
 def _counts(counts: Mapping[str, object]) -> str:

@@ -269,7 +269,7 @@ class Library:
         title = cutting.title_of(extracted.text, document.name)
         sections = await asyncio.to_thread(cutting.cut, extracted.text, paged=paged)
         number = sum(len(each.chunks) for each in sections)
-        outcome = Read(extracted.pages, len(extracted.text), number, title, extracted.note or None)
+        outcome = Read(extracted.pages, len(extracted.text), number, title, _note(extracted))
         if not sections:
             empty = Read(extracted.pages, 0, 0, None, extracted.note or "The file holds no text.")
             return await self._finish(document, Status.FAILED, empty)
@@ -322,6 +322,13 @@ class Library:
         finished = await self._database.write(unit)
         self._queue.ring()
         return finished
+
+
+def _note(extracted: Extracted) -> str | None:
+    """What is missing, for its sender."""
+    if extracted.truncated and not extracted.note:
+        return f"Only its beginning is kept here: about {len(extracted.text):,} characters."
+    return extracted.note or None
 
 
 def _batches(sections: Sequence[Section]) -> list[list[Section]]:

@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 POINTER = "serving.json"
 PROBED = 5
 """Vectors of a collection that must find themselves."""
-_BATCH = 32
-"""Vectors handed over at once: Chroma holds the interpreter all the while, 15 ms for so many, 600 ms for 5,000."""
+_BATCH = 16
+"""Vectors handed over at once: Chroma holds the interpreter all the while, 10 ms for so many, 600 ms for 5,000."""
 _SEARCH_WIDTH = 100
 """HNSW's ef: how many candidates a search keeps; recall@10 was 1.0 at this on 6,000 vectors."""
 

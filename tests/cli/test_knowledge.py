@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.status import lines
 from bot.gateway.channel import LocalPeer
 from tests.cli.program import command, daemon
 
@@ -79,3 +80,20 @@ async def test_with_a_daemon_the_file_is_named_by_its_hash(folder: Path, tmp_pat
     assert (request["departments"], request["yes"], request["name"]) == (["sales"], True, "plan.md")
     blob = str(request["blob"])
     assert (folder / "blobs" / blob[:2] / blob).read_text() == "zebra"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "words"),
+    [
+        ("serving", None, "search by meaning serves (4 of 5 passages)"),
+        ("cold", "it was not needed yet", "is loaded when it is needed"),
+        ("off", "the sentence model is not installed", "words only, the sentence model is not installed"),
+        ("behind", "its folder is damaged and is being rebuilt", "words only, its folder is damaged"),
+    ],
+)
+def test_status_says_how_documents_are_found(state: str, reason: str | None, words: str) -> None:
+    vectors = {"state": state, "reason": reason, "items": 5, "embedded": 4}
+    said = lines({"knowledge": {"documents": {"approved": 2, "pending": 1}, "vectors": vectors}})
+    (line,) = [line for line in said if line.startswith("documents")]
+    assert line.startswith("documents 2 approved, 1 pending; ")
+    assert words in line

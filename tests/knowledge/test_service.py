@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -199,6 +200,13 @@ async def test_the_task_behind_a_reading_that_ended_has_nothing_to_do(desk: Desk
     await desk.work()
     assert not await desk.library.resume(document.id)
     assert await desk.found("hotel night") == ["policy.md"]
+
+
+async def test_what_is_cut_is_told(desk: Desk) -> None:
+    desk.library._extractor = replace(desk.library._extractor, max_chars=1_000)
+    document = await desk.bring(b"name,age\n" + b"zebra,7\n" * 9_000, "rows.csv")
+    assert document.status is Status.APPROVED
+    assert "Only its beginning is kept" in (document.note or "")
 
 
 async def test_a_long_document_is_taken_in_without_holding_up_the_loop(desk: Desk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
 from datetime import timedelta
 from pathlib import Path
 
@@ -251,6 +252,23 @@ async def test_case_130_a_first_search_does_not_wait_for_the_model_to_load(shelf
     release.set()
     await index.warm()
     assert set(await shelf.found(index, "zebras", limit=2) or ()) == {"1", "3"}
+
+
+@pytest.mark.case(130)
+async def test_case_130_the_index_never_reaches_for_the_network(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached: list[object] = []
+
+    def refused(*arguments: object, **_: object) -> None:
+        reached.append(arguments)
+        raise OSError("there is no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    index = shelf.index()
+    await shelf.put("a", ANIMALS)
+    await index.catch_up()
+    assert set(await shelf.found(index, "zebras", limit=2) or ()) == {"1", "3"}
+    assert reached == []
 
 
 async def test_deleted_vectors_leave_the_disk(shelf: Shelf) -> None:
