@@ -75,7 +75,7 @@ class Discord:
 
     async def run(self, inbox: Inbox) -> None:
         self._inbox = inbox
-        await self._register.load(inbox)
+        await self._receiver.load(inbox)
         receiving = start("discord receive", self._receiver.run(inbox))
         linked = start("discord link", self._link.run())
         try:
@@ -92,11 +92,15 @@ class Discord:
         return plan(reply)
 
     async def send(self, op: OutboundOp, key: OutboxId, again: bool) -> Receipt:
-        if self._me is None or not self._api.ready:
+        me = self._me
+        if me is None or not self._api.ready:
             raise NotReadyError(self._state.link or STARTING)
         if isinstance(op, Edit | Delete):
             await self._drafts.settle(op.target)
         try:
+            earlier = await self._deliverer.earlier(op, key, self._context.clock.now(), me.id)
+            if earlier is not None:
+                return earlier
             made = await self._deliverer.deliver(op, key, again)
         except REQUEST_ERRORS as error:
             failure = translate(error)

@@ -104,6 +104,10 @@ class Receiver:
             joined = self._places.takes_part(int(data["channel_id"])) if event in _OF_CHANNEL else None
             self._queue.put_nowait(_Heard(event, data, joined))
 
+    async def load(self, inbox: Inbox) -> None:
+        """Learn what earlier processes read; before anything is received."""
+        await self._until_taken(lambda: self._register.load(inbox))
+
     async def run(self, inbox: Inbox) -> None:
         self._inbox = inbox
         try:
@@ -166,6 +170,7 @@ class Receiver:
             case "INTERACTION_CREATE":
                 await self._interaction(data, inbox)
             case "READY":
+                self._register.ready()
                 self._places.joined = self._register.threads()
                 self._read_back(self._register.of_guild(0))
             case "GUILD_CREATE":

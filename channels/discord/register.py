@@ -20,6 +20,9 @@ from channels.discord.keys import cursor_name, snowflake_at
 log = logging.getLogger(__name__)
 
 LIST = "discord:channels"
+BEGAN = "discord:began"
+CLOCK_SKEW = timedelta(seconds=30)
+"""The platform's clock, which dates ids, may be behind ours."""
 _AT_MOST = 1000
 _DAY = timedelta(days=1)
 _FIRST_DAY = date(2020, 1, 1)
@@ -43,8 +46,12 @@ class Register:
         self._entries: dict[int, Entry] = {}
         self._positions: dict[int, int] = {}
         self._unsaved = False
+        self._noted: int | None = None
+        self._began = 0
+        self._sessions = 0
 
     async def load(self, inbox: Inbox) -> None:
+        """Before anything is received. Raises `TransientError`."""
         stored = await inbox.cursor(LIST)
         try:
             listed = json.loads(stored) if stored else {}
@@ -56,6 +63,24 @@ class Register:
             position = await inbox.cursor(cursor_name(channel))
             if position and position.isdigit():
                 self._positions[channel] = int(position)
+        noted = await inbox.cursor(BEGAN)
+        self._noted = int(noted) if noted and noted.isdigit() else None
+        if self._noted is None:
+            await self._note(inbox)
+        else:
+            self._began = self._noted
+
+    async def _note(self, inbox: Inbox) -> None:
+        """Note, once for ever, since when we listen: the first message of all may come just before we die."""
+        noted = snowflake_at(self._clock.now() - CLOCK_SKEW)
+        await inbox.accept((), Cursor(BEGAN, str(noted)))
+        self._noted = noted
+
+    def ready(self) -> None:
+        """A session with the platform begins."""
+        if self._sessions:
+            self._began = self._noted or 0
+        self._sessions += 1
 
     def __contains__(self, channel: int) -> bool:
         return channel in self._entries
@@ -68,8 +93,9 @@ class Register:
         return {channel for channel, entry in self._entries.items() if entry.thread}
 
     def newest(self) -> int:
-        """The newest message that was ever committed."""
-        return max(self._positions.values(), default=0)
+        """The newest message that was ever committed; before the first one the time of the first
+        start (within the first session itself 0)."""
+        return max(self._positions.values(), default=self._began)
 
     def position(self, channel: int) -> int | None:
         """Id after which a channel has to be read: within the last days at most."""

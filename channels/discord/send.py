@@ -27,7 +27,7 @@ from bot.gateway.operations import (
     Receipt,
     Send,
 )
-from bot.kernel.errors import PermanentError, TransientError
+from bot.kernel.errors import PermanentError, TransientError, UncertainError
 from bot.kernel.ids import OutboxId
 from channels.discord.client import Api, Upload
 from channels.discord.content import Payload
@@ -60,6 +60,7 @@ ARCHIVE_AFTER = 1440
 """Minutes without a message after which a thread of ours leaves the list."""
 PAGES = 5
 _BUTTONS_PER_ROW = 5
+_REMEMBERED = 1000
 _NOT_THERE = (UNKNOWN_CHANNEL, MISSING_ACCESS, MISSING_PERMISSIONS)
 
 OnRefused = Callable[[str, str], Awaitable[None]]
@@ -77,6 +78,8 @@ class Deliverer:
         self._on_refused = on_refused
         self._on_blocked = on_blocked
         self._refused: set[str] = set()
+        self._unsettled: dict[OutboxId, datetime] = {}
+        """Rows of which only the nonce knows whether they arrived, and when they were tried first."""
 
     async def deliver(self, op: OutboundOp, key: OutboxId, again: bool) -> str | None:
         """Carry out `op` and return the ref of the message. Raises the library's errors and ours."""
@@ -109,8 +112,30 @@ class Deliverer:
     async def find(self, op: OutboundOp, key: OutboxId, tried_at: datetime, now: datetime, me: int) -> Found:
         """While the nonce holds, and for all that can be done twice, "not sent" is the safe answer: doing it again is
         doing it once. Later, our own messages of that time in the channel tell."""
-        if not isinstance(op, Send | Ask) or now - tried_at < NONCE_WINDOW:
+        if not isinstance(op, Send | Ask):
             return NotSent()
+        tried_at = self._unsettled.get(key, tried_at)
+        if now - tried_at < NONCE_WINDOW:
+            while len(self._unsettled) >= _REMEMBERED:
+                del self._unsettled[next(iter(self._unsettled))]
+            self._unsettled[key] = tried_at
+            return NotSent()
+        found = await self._look(op, key, tried_at, now, me)
+        self._unsettled.pop(key, None)
+        return found
+
+    async def earlier(self, op: OutboundOp, key: OutboxId, now: datetime, me: int) -> Receipt | None:
+        """What became of an earlier try that was left to the nonce, if the nonce cannot be relied on any more (the
+        platform asked for a long pause meanwhile). Raises `UncertainError` if that cannot be said."""
+        tried_at = self._unsettled.get(key)
+        if tried_at is None or now - tried_at < NONCE_WINDOW:
+            return None
+        found = await self.find(op, key, tried_at, now, me)
+        if isinstance(found, CannotTell):
+            raise UncertainError("an earlier try may have arrived")
+        return found if isinstance(found, Receipt) else None
+
+    async def _look(self, op: Send | Ask, key: OutboxId, tried_at: datetime, now: datetime, me: int) -> Found:
         paths = [op.path]
         if op.path.opens is not None and op.path.fallback is not None:
             paths.append(ReplyPath(op.path.fallback, op.path.address, op.path.ref))

@@ -98,6 +98,20 @@ async def test_people_of_the_roster_who_wrote_for_the_first_time_meanwhile_are_f
     assert texts(rig.inbox.events) == ["hello", "my first words"]
 
 
+async def test_the_first_message_of_all_is_found_if_it_was_not_stored(rig: Rig) -> None:
+    rig.inbox = MemoryInbox(people=[str(ANN)])
+    rig.world.dm(ANN, "long before anybody listened")
+    await rig.start()
+    await rig.settled()
+    await rig.stop()
+    rig.world.dm(ANN, "my first words")
+    await rig.replace()
+    await rig.start()
+    await rig.messages()
+    await rig.settled()
+    assert texts(rig.inbox.events)[-1] == "my first words"
+
+
 @pytest.mark.case(64)
 @pytest.mark.parametrize("live_first", [True, False])
 async def test_case_64_live_and_read_back_are_one(rig: Rig, live_first: bool) -> None:
@@ -271,6 +285,7 @@ async def test_the_register_keeps_positions_and_forgets_what_is_long_unused() ->
     inbox = MemoryInbox()
     register = Register(clock, 7)
     await register.load(inbox)
+    inbox.batches.clear()  # it has noted when it began
     newer = snowflake_at(clock.now())
     register.enter(1, 100, newer, thread=True)
     register.enter(1, 100, newer + 5, thread=True)

@@ -317,7 +317,7 @@ async def test_case_75_without_a_verified_account_nothing_is_accepted(rig: Rig) 
     await rig.clock.sleeper()
     assert rig.server.frames.count("identify") == 0
     assert rig.channel.health().receiving is False
-    assert not rig.inbox.batches
+    assert not rig.inbox.events
     async with rig.hurrying():
         rig.clock.advance(timedelta(minutes=1))
         await rig.server.frames.wait(1, "identify")

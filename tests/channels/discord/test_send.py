@@ -312,6 +312,45 @@ async def test_case_143_later_the_history_tells(rig: Rig) -> None:
 
 
 @pytest.mark.case(143)
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_case_143_a_repetition_that_a_long_pause_held_up_does_not_rely_on_the_nonce(
+    rig: Rig, arrived: bool
+) -> None:
+    await rig.start()
+    rig.world.message(GENERAL, ANN, "others talk here")
+    op, key, tried = words(channel(), "once"), rig.key(), rig.clock.now()
+    rig.server.faults.plan("createMessage", CutAfter() if arrived else CutBefore())
+    with pytest.raises(UncertainError):
+        await rig.send(op, key=key)
+    assert await rig.channel.find(op, key, tried) == NotSent()
+    rig.clock.advance(NONCE_WINDOW - timedelta(seconds=1))
+    rig.server.faults.plan("createMessage", CutBefore())
+    with pytest.raises(UncertainError):
+        await rig.send(op, key=key)
+    assert await rig.channel.find(op, key, rig.clock.now()) == NotSent()
+    rig.clock.advance(timedelta(minutes=5))
+    rig.server.rest.forget_nonces()
+    receipt = await rig.send(op, key=key)
+    assert rig.server.texts(GENERAL) == ["once"]
+    assert receipt.ref == f"discord:{GENERAL}:{rig.server.deliveries.of()[0].body['id']}"
+
+
+@pytest.mark.case(143)
+async def test_case_143_where_nobody_can_tell_the_outcome_stays_in_doubt(rig: Rig) -> None:
+    await rig.start()
+    op, key, tried = words(channel(), "once"), rig.key(), rig.clock.now()
+    rig.server.faults.plan("createMessage", CutAfter())
+    with pytest.raises(UncertainError):
+        await rig.send(op, key=key)
+    assert await rig.channel.find(op, key, tried) == NotSent()
+    rig.clock.advance(NONCE_WINDOW)
+    rig.world.deny(GENERAL, "history")
+    with pytest.raises(UncertainError):
+        await rig.send(op, key=key)
+    assert rig.server.texts(GENERAL) == ["once"]
+
+
+@pytest.mark.case(143)
 async def test_case_143_a_marked_repetition_and_files_are_found(rig: Rig) -> None:
     await rig.start()
     file = OutFile("a.txt", "text/plain", rig.bench.files.add(b"x"))
