@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 PING_EVERY = timedelta(seconds=10)
 STALE = timedelta(seconds=30)
 """A socket on which nothing came for so long, not even the answer to a ping, is deaf."""
-STEADY = timedelta(minutes=1)
+STEADY = timedelta(seconds=10)
 """A socket that lived this long was a good one: the next failure starts the backoff anew."""
 RECOUNT = timedelta(minutes=1)
 RECOUNTS = 3
