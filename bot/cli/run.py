@@ -1,10 +1,11 @@
-"""`openexecutive run`: the daemon, until SIGTERM or SIGINT."""
+"""`openexecutive run`: the daemon, until SIGTERM or SIGINT, or until the terminal that it was started in is closed."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import gc
+import signal
 import sys
 
 from bot.cli import common
@@ -23,6 +24,8 @@ def run(args: argparse.Namespace) -> int:
     loaded = common.settings(args)
     for warning in loaded.warnings:
         print(f"openexecutive: warning: {warning}", file=sys.stderr)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # with nohup it is ignored, and stays so
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     gc.disable()  # imports and the building of rooms make little garbage and much to look through; `live` turns it on
     from bot import app
     from bot.people.model import RosterError

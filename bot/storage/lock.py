@@ -17,10 +17,18 @@ class FolderInUseError(PermanentError):
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[None]:
-    """Hold the folder (made with mode 0700 if missing) until the block ends; the kernel lets go if we die."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    data_dir.chmod(0o700)
-    descriptor = os.open(data_dir / "daemon.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    """Hold the folder (made with mode 0700 if missing) until the block ends; the kernel lets go if we die.
+
+    Raises `FolderInUseError`, and `PermanentError` for a folder that cannot be made or written."""
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        data_dir.chmod(0o700)
+        descriptor = os.open(data_dir / "daemon.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise PermanentError(
+            f"{data_dir} cannot be the data folder: {error.strerror or error}; choose another with "
+            "OPENEXECUTIVE_DATA_DIR"
+        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -90,6 +90,13 @@ async def test_a_signal_during_the_start_ends_it_cleanly(home: Path, number: sig
         await daemon.abandon()
 
 
+async def test_a_closed_terminal_stops_it_in_order(home: Path) -> None:
+    async with running(base_settings(home / "data"), home) as daemon:
+        daemon.signal(signal.SIGHUP)
+        assert await daemon.ended() == 0
+        assert "stopped, drained: True" in daemon.output
+
+
 @pytest.mark.case(145)
 async def test_case_145_sigterm_waits_for_a_send_that_is_under_way(home: Path, telegram: FakeTelegram) -> None:
     end = TelegramEnd(telegram)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.kernel.errors import PermanentError
 from bot.storage import lock
 
 HOLD = """
 import sys
 from pathlib import Path
+from bot.kernel.errors import PermanentError
 from bot.storage import lock
 try:
     with lock.hold(Path(sys.argv[1])):
@@ -74,3 +76,16 @@ def test_the_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
     folder.chmod(0o755)
     with lock.hold(folder):
         assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("where", ["a file", "a file/below"])
+def test_what_cannot_be_a_folder_is_named_with_the_way_out(tmp_path: Path, where: str) -> None:
+    (tmp_path / "a file").touch()
+    with pytest.raises(PermanentError, match="OPENEXECUTIVE_DATA_DIR"), lock.hold(tmp_path / where):
+        pass
+
+
+def test_a_folder_without_room_for_the_lock_is_named_too(tmp_path: Path) -> None:
+    (tmp_path / "daemon.lock").mkdir()
+    with pytest.raises(PermanentError, match="OPENEXECUTIVE_DATA_DIR"), lock.hold(tmp_path):
+        pass
