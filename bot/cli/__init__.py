@@ -9,6 +9,7 @@ may import `bot.app`; nothing imports this room.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Wrong arguments end in SystemExit(2), as argparse does it."""
+    _open_standard_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="openexecutive", description="One AI executive for a company.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (default: ./openexecutive.toml)")
@@ -65,7 +67,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has had enough; the interpreter must not stumble over it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"openexecutive: what was to be written could not be: {error.strerror}", file=sys.stderr)
+        return FAILED
     return code
+
+
+def _open_standard_streams() -> None:
+    """A caller may have closed them: nothing else may get their numbers (what prints would write into a database), and
+    nothing has to ask whether they are there."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole life
 
 
 def _chosen(arguments: Sequence[str]) -> str | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from bot.cli.status import lines
 from bot.gateway.channel import LocalPeer
 from tests.cli.program import PROGRAM, answering, command, daemon
 
+ROOT = Path(__file__).parents[2]
 SLOWEST_HELP = 0.15
 """Seconds."""
 
@@ -34,6 +36,30 @@ STATUS: dict[str, object] = {
     "outbox": {"parked": 1},
     "parked": [{"way": "out", "id": "o1", "channel": "telegram", "reason": "uncertain\x1b[2J", "at": "2026-11-30"}],
 }
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("words", ["version", "chat", "status"])
+def test_closed_standard_streams_are_no_accident(folder: Path, closed: str, words: str) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"exec {shlex.join([*PROGRAM, words])} {closed}"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert b"Traceback" not in ended.stderr
+    assert ended.returncode == (0 if words == "version" else 1)
+
+
+def test_output_that_cannot_be_written_is_a_failure_and_said(folder: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([*PROGRAM, "version"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        b"openexecutive: what was to be written could not be: No space left on device\n",
+    )
 
 
 # --- the program -----------------------------------------------------------------------------------------------------
