@@ -190,6 +190,20 @@ class Budget(Section):
     warn_percent: int = Field(80, ge=1, le=100, description="share of a limit at which a warning is given, once")
 
 
+class Retention(Section):
+    """How long is kept what was said, by channel. What is older is erased in the night, with everything derived from
+    it; when left out, it is kept until somebody deletes it."""
+
+    discord: Duration | None = Field(None, description="conversations in Discord")
+    telegram: Duration | None = Field(None, description="conversations in Telegram")
+    slack: Duration | None = Field(None, description="conversations in Slack")
+    email: Duration | None = Field(None, description="mail")
+    terminal: Duration | None = Field(None, description="conversations in a terminal")
+    prompts: Duration = Field(
+        timedelta(days=30), description="the exact requests to the model, which `openexecutive explain` shows"
+    )
+
+
 class Telegram(Section):
     """Telegram, through a bot of your own."""
 
@@ -431,6 +445,7 @@ class Settings(Section):
     access: Access = Access()
     llm: Llm = Llm()
     budget: Budget = Budget()
+    retention: Retention = Retention()
     channels: Channels = Channels()
     web: Web = Web()
     intake: Intake = Intake()

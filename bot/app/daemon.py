@@ -16,14 +16,17 @@ from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any
 
+from bot.app import erasing as rooms_of_erasure
 from bot.app import knowledge as rooms_of_knowledge
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
 from bot.app.status import describe
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.control import ops, ops_knowledge
+from bot.control import ops, ops_knowledge, ops_sessions
 from bot.control.server import Server as ControlServer
+from bot.erasure.service import Erasure
+from bot.erasure.work import Work
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
 from bot.files.images import Shrinker
@@ -90,6 +93,8 @@ class Daemon:
     introductions: Introductions
     tasks: Worker
     knowledge: rooms_of_knowledge.Knowledge
+    erasure: Erasure
+    erasing: Work
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -160,6 +165,9 @@ class Daemon:
             compact,
         )  # fmt: skip
         handlers[compactions.KIND] = compactor.handle
+        erasure = rooms_of_erasure.erasure(store, tasks.ring)
+        erasing = rooms_of_erasure.work(store, settings, erasure, channels)
+        handlers |= erasing.handlers()
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
             settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE), compact,
@@ -192,7 +200,7 @@ class Daemon:
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            introductions, tasks, knowledge, store.clock.monotonic(),
+            introductions, tasks, knowledge, erasure, erasing, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -267,6 +275,7 @@ class Daemon:
             voided, doubtful = self.orchestrator.recover(tx), self.outbox.recover(tx)
             self.tasks.recover(tx)
             task_store.enqueue(tx, UPKEEP, UPKEEP, {}, self.store.clock.now(), lane=UPKEEP)
+            self.erasing.start(tx)
             self.store.recorder.record(tx, Record(DaemonStarted(self.boot, VERSION, voided, doubtful)))
             self.store.recorder.record(tx, Record(SettingChanged((), digest)))
 
@@ -288,6 +297,7 @@ class Daemon:
         )
         for channel in self.channels.values():
             handlers |= channel.local()
+        handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
         handlers |= ops_knowledge.handlers(
             self.store.database,
             self.knowledge.library,

@@ -360,6 +360,36 @@ class ContentViewed(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionErased(Payload):
+    """What was stored of a session was deleted: all of it, or what was older than a day. Nobody can read it any more;
+    its bytes leave the files later (`erasure_done`)."""
+
+    type = "session_erased"
+    why: Literal["session", "retention"]
+    rows: int
+    before: str | None
+    """A day (ISO), of retention."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureDone(Payload):
+    """The receipt: what was erased has left the files too. `rewritten`: the database was written anew; false: it is too
+    large for that, and bytes of deleted rows were overwritten in place."""
+
+    type = "erasure_done"
+    why: Literal["session", "retention"]
+    messages: int
+    events: int
+    replies: int
+    prompts: int
+    summaries: int
+    audit_texts: int
+    documents: int
+    files: int
+    rewritten: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KnowledgeIngested(Payload):
     """A document was read. Its name and audience are the record's text."""
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "knowledge": "the company's documents",
     "rooms": "which rooms there are and who reads in them",
     "audit": "read and check what was recorded",
+    "sessions": "which conversations there are; deleting one",
     "explain": "the exact prompt of a turn, and where each part of it came from",
     "usage": "what was spent on the model",
     "version": "which version this is",

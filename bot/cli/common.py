@@ -109,7 +109,7 @@ async def _offline(
     loaded: Loaded, op: str, fields: Mapping[str, object], seen: Callable[[Answer], None] = lambda _: None
 ) -> list[Answer]:
     from bot import app
-    from bot.control import ops
+    from bot.control import ops, ops_sessions
     from bot.kernel.clock import SystemClock
     from bot.kernel.logs import Redactor
     from bot.storage.lock import hold
@@ -135,6 +135,10 @@ async def _offline(
                 outbox=None,
             )
             peer = _Collected(seen)
+            own = ops_sessions.handlers(
+                store.database, app.erasing.erasure(store, lambda: None), lambda: None, alone=True
+            )
+            handlers = {**handlers, **own}
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
                     await documents[op](peer, {"op": op, **fields})

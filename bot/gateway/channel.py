@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.gateway.events import Attachment, InboundEvent, ReplyPath
 from bot.gateway.operations import Found, OutboundOp, Receipt, Reply
@@ -223,6 +223,15 @@ class Channel(Protocol):
 
     async def close(self) -> None:
         """Release connections. Called after `run` was cancelled and the last send has ended."""
+        ...
+
+
+@runtime_checkable
+class KeepsCopies(Protocol):
+    """What a channel also is that keeps copies of what it sent in this machine's data folder."""
+
+    async def remove_copies(self, keys: Sequence[OutboxId]) -> None:
+        """Delete the copies of what was sent under these keys. Raises `TransientError`."""
         ...
 
 

@@ -123,6 +123,7 @@ class Intake:
     def forget_rooms(self) -> None:
         """The roster changed: every room is looked at anew."""
         self._familiar.rooms.clear()
+        self._familiar.participants.clear()
 
     def report_refusals(self, tx: Tx) -> int:
         """Write the audit rows of past hours' refusals. Returns how many."""

@@ -51,12 +51,13 @@ session = sa.Table(
     sa.Column("history_epoch", sa.Integer, nullable=False, server_default="0"),
     sa.Column("audience_epoch", sa.Integer, nullable=False, server_default="0"),
     sa.Column("history_start", sa.Text),
+    sa.Column("erased_before", UtcDateTime),
     sa.Column("opened_at", UtcDateTime, nullable=False),
     sa.Index("ix_session_place_key", "place_key"),
 )
 
 """`history_start`: first turn that is still shown; it moves in blocks, never turn by turn, so that the cached prefix of
-the prompt stays the same from turn to turn."""
+the prompt stays the same from turn to turn. `erased_before`: what was stored before is erased."""
 
 thread = sa.Table(
     "thread",

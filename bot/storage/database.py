@@ -37,6 +37,7 @@ BUSY_TIMEOUT_MS = 5_000
 WAL_PAGES = 1_000
 WAL_SIZE_LIMIT = 64 << 20
 LONG_READERS = 2
+LARGEST_REWRITTEN = 1 << 30
 
 
 class StoreBusyError(TransientError):
@@ -187,6 +188,22 @@ class Database:
         async with self._turn:
             busy = await self._pragma("wal_checkpoint(TRUNCATE)")
         return not busy
+
+    async def rewrite(self) -> bool:
+        """Write the whole file anew (VACUUM), so that nothing of deleted rows is left in it; writers wait meanwhile.
+        False if the file is too large for that: it is done in memory. `maintain` afterwards, for the log."""
+        if self.path.stat().st_size > LARGEST_REWRITTEN:
+            return False
+        await to_the_end(self._rewrite(), "store-rewrite")
+        return True
+
+    async def _rewrite(self) -> None:
+        connection = cast("aiosqlite.Connection", self._writer.connection.driver_connection)
+        async with self._turn:
+            try:
+                await connection.execute_fetchall("VACUUM")
+            except sqlite3.DatabaseError as error:
+                raise translated(error) from error
 
     async def _close(self) -> None:
         async with self._turn:

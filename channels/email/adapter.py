@@ -139,6 +139,10 @@ class EmailChannel:
         """Sent mail cannot be called back."""
         return False
 
+    async def remove_copies(self, keys: Sequence[OutboxId]) -> None:
+        """See `KeepsCopies`."""
+        await self._out.remove_copies(keys)
+
     def health(self) -> Health:
         """Receives if every way in does; the first thing that does not work says why."""
         states = [way.health for way in self._ways]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.gateway.channel import ChannelContext, NotReadyError
 from bot.gateway.operations import CannotTell, Found, NotSent, Receipt, Send
-from bot.kernel.errors import OpenExecutiveError, PermanentError
+from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
 from bot.kernel.ids import OutboxId
 from bot.kernel.retry import Backoff
 from channels.email import compose, mapping
@@ -113,6 +113,17 @@ class Outgoing:
             await sent.keep(content, at)
         except OpenExecutiveError as error:
             log.warning("an answer was sent, but not copied to the Sent folder: %s", error.message)
+
+    async def remove_copies(self, keys: Sequence[OutboxId]) -> None:
+        """Delete from the Maildir. Raises `TransientError`."""
+        await asyncio.to_thread(self._remove, keys)
+
+    def _remove(self, keys: Sequence[OutboxId]) -> None:
+        try:
+            for key in keys:
+                self._maildir.remove(key)
+        except OSError as error:
+            raise TransientError(f"the Maildir cannot be changed: {error.strerror}") from error
 
     async def find(self, key: OutboxId) -> Found:
         """A Maildir knows for certain; a relay cannot be asked."""

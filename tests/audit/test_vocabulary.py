@@ -24,7 +24,7 @@ NAMES = {
     "after": "an audience",
     "arguments_hash": "a digest",
     "because": "one of the judge's own sentences, which name no one",
-    "before": "an audience",
+    "before": "an audience, or a day",
     "boot": "an id",
     "budget": "an enum of the budget",
     "change": "an enum",

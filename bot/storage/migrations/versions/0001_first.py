@@ -356,6 +356,7 @@ def upgrade() -> None:
         sa.Column("history_epoch", sa.Integer(), server_default="0", nullable=False),
         sa.Column("audience_epoch", sa.Integer(), server_default="0", nullable=False),
         sa.Column("history_start", sa.Text()),
+        sa.Column("erased_before", sa.BigInteger()),
         sa.Column("opened_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["place_key"], ["place.key"], name=op.f("fk_session_place_key"), onupdate="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_session")),

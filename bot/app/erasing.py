@@ -1,0 +1,65 @@
+"""The rooms' erasers, gathered, and what is done after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from bot.app.knowledge import blob_is_used
+from bot.app.opening import Store
+from bot.audit import erasing as of_audit
+from bot.erasure.service import Erasure
+from bot.erasure.work import Work
+from bot.files.blobs import BlobFolder
+from bot.gateway.channel import Channel, KeepsCopies
+from bot.intake import erasing as of_intake
+from bot.kernel.ids import BlobHash, DocumentId, OutboxId
+from bot.knowledge import store as documents
+from bot.knowledge.tasks import Queue
+from bot.orchestrator import erasing as of_orchestrator
+from bot.outbox import erasing as of_outbox
+from bot.outbox.tables import outbox
+from bot.sessions import erasing as of_sessions
+from config.schema import Settings
+
+ERASERS = (of_orchestrator.erase, of_sessions.erase, of_intake.erase, of_outbox.erase, of_audit.erase)
+"""References before what they refer to; the audit last."""
+
+
+def erasure(store: Store, ring: Callable[[], None]) -> Erasure:
+    """`ring` wakes the runner of tasks; where none runs, the rest waits for the next start."""
+    return Erasure(store.database, store.recorder, store.clock, ERASERS, Queue(ring), ring)
+
+
+def work(store: Store, settings: Settings, own: Erasure, channels: Mapping[str, Channel]) -> Work:
+    async def remove_copies(channel: str, keys: Sequence[OutboxId]) -> None:
+        known: object = channels.get(channel)
+        if isinstance(known, KeepsCopies):
+            await known.remove_copies(keys)
+
+    retention = settings.retention
+    kept_for = {name: getattr(retention, name) for name in type(settings.channels).model_fields}
+    return Work(
+        store.database,
+        store.recorder,
+        store.clock,
+        BlobFolder(settings.data_dir / "blobs"),
+        own,
+        is_used,
+        remove_copies,
+        of_orchestrator.drop_prompts,
+        {name: duration for name, duration in kept_for.items() if duration is not None},
+        retention.prompts,
+        settings.company.time_zone,
+    )
+
+
+def is_used(connection: sa.Connection, blob: BlobHash) -> bool:
+    """Whether any room refers to a file."""
+    said = sa.select(sa.exists().where(outbox.c.op.like(f'%"{blob}"%')))
+    return (
+        blob_is_used(connection, blob)
+        or documents.uses_blob(connection, blob, DocumentId(""))
+        or bool(connection.execute(said).scalar())
+    )
