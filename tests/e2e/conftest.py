@@ -10,6 +10,9 @@ import pytest
 
 from tests.e2e.numbers import script
 from tests.fakes.anthropic import FakeAnthropic
+from tests.fakes.discord import FakeDiscord
+from tests.fakes.imap import FakeImap
+from tests.fakes.slack import FakeSlack
 from tests.fakes.smtp import SmtpSink
 from tests.fakes.telegram import FakeTelegram
 
@@ -28,7 +31,32 @@ async def telegram() -> AsyncIterator[FakeTelegram]:
 
 
 @pytest.fixture
+async def discord() -> AsyncIterator[FakeDiscord]:
+    async with FakeDiscord() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack(retries=(0.5, 3.0, 10.0)) as fake:
+        yield fake
+
+
+@pytest.fixture
+async def imap() -> AsyncIterator[FakeImap]:
+    async with FakeImap() as fake:
+        yield fake
+
+
+@pytest.fixture
 async def relay() -> AsyncIterator[SmtpSink]:
+    async with SmtpSink() as sink:
+        yield sink
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[SmtpSink]:
+    """The relay of the mailbox's provider."""
     async with SmtpSink() as sink:
         yield sink
 

@@ -22,11 +22,14 @@ import aiosmtplib
 from tests.e2e.daemon import PATIENCE, Daemon
 from tests.e2e.numbers import numbers_in, words
 from tests.fakes.faults import Delay
+from tests.fakes.imap import FakeImap
 from tests.fakes.mailer import send_mail
 from tests.fakes.smtp import SmtpSink
 from tests.fakes.telegram import FakeTelegram
 
 PEOPLE = 4
+EFFECT = "effect"
+"""Killed from outside, while the far end has taken the delivery and not yet confirmed it."""
 AUTHSERV = "mx.company.example"
 
 
@@ -51,12 +54,18 @@ class FarEnd(Protocol):
     channel: str
     certain: bool
     """Whether it can be known after a crash what was delivered."""
+    effects: tuple[str, ...]
+    """Steps of a delivery at which the far end has it and the daemon does not know of it yet."""
+    manners: tuple[str, ...]
+    """Ways to write: dealt out in turn."""
+    busy: float
+    """Seconds for which something happens once people have written."""
 
     def settings(self) -> Mapping[str, str]:
         """What points the daemon at it."""
         ...
 
-    async def send(self, daemon: Daemon, number: int) -> None:
+    async def send(self, daemon: Daemon, number: int, manner: str) -> None:
         """One person writes the message of this number. It need not have been taken when this returns."""
         ...
 
@@ -68,8 +77,12 @@ class FarEnd(Protocol):
         """All deliveries so far, in order of arrival."""
         ...
 
+    def left_behind(self) -> list[str]:
+        """What was to become an answer and did not."""
+        ...
+
     def hold_effect(self, gate: str) -> None:
-        """Let the next delivery happen but keep its confirmation back at a gate. Only where not `certain`."""
+        """Let the next delivery happen but keep its confirmation back at a gate. Only where `EFFECT` is a step."""
         ...
 
     async def effect_reached(self, gate: str) -> None: ...
@@ -87,7 +100,18 @@ def counts(far_end: FarEnd) -> dict[int, Count]:
     return {number: Count(plain[number], marked[number]) for number in plain | marked}
 
 
-class TelegramEnd:
+class _End:
+    """A far end that takes whole messages, in one way."""
+
+    effects: tuple[str, ...] = (EFFECT,)
+    manners: tuple[str, ...] = ("",)
+    busy = 0.25
+
+    def left_behind(self) -> list[str]:
+        return []
+
+
+class TelegramEnd(_End):
     """People who write in direct chats, one chat each."""
 
     name = "telegram"
@@ -111,7 +135,7 @@ class TelegramEnd:
         }
         return {**people, **telegram_settings(self._fake), "OPENEXECUTIVE_CHANNELS__EMAIL__ENABLED": "false"}
 
-    async def send(self, daemon: Daemon, number: int) -> None:
+    async def send(self, daemon: Daemon, number: int, manner: str = "") -> None:
         self._fake.world.private_message(_user(number % PEOPLE), words(number))
 
     async def insist(self, daemon: Daemon) -> None:
@@ -133,7 +157,7 @@ class TelegramEnd:
         self._fake.faults.clear()
 
 
-class _MailEnd:
+class _MailEnd(_End):
     """People who write mail: each an ongoing thread, as a mail program threads it."""
 
     channel = "email"
@@ -161,7 +185,7 @@ class _MailEnd:
             }.items()
         }
 
-    async def send(self, daemon: Daemon, number: int) -> None:
+    async def send(self, daemon: Daemon, number: int, manner: str = "") -> None:
         self._waiting[number] = self._mail(number)
         await self.insist(daemon)
 
@@ -201,6 +225,7 @@ class MaildirEnd(_MailEnd):
 
     name = "mail, Maildir"
     certain = True
+    effects: tuple[str, ...] = ("maildir_renamed",)
 
     def __init__(self, data: Path) -> None:
         super().__init__()
@@ -253,6 +278,35 @@ class RelayEnd(_MailEnd):
 
     def let_go(self) -> None:
         self._sink.faults.clear()
+
+
+class MailboxEnd(RelayEnd):
+    """A mailbox at a provider; answers leave through its relay."""
+
+    name = "mail, mailbox"
+
+    def __init__(self, imap: FakeImap, sink: SmtpSink) -> None:
+        super().__init__(sink)
+        self.imap = imap
+        imap.users[self.executive] = "secret"
+
+    def settings(self) -> Mapping[str, str]:
+        mail = "OPENEXECUTIVE_CHANNELS__EMAIL__"
+        return {
+            **super().settings(),
+            f"{mail}SMTP__ENABLED": "false",
+            f"{mail}IMAP__HOST": "127.0.0.1",
+            f"{mail}IMAP__PORT": str(self.imap.port),
+            f"{mail}IMAP__SECURITY": "none",
+            f"{mail}IMAP__PASSWORD": "secret",
+            f"{mail}IMAP__ONLY_NEW": "false",
+        }
+
+    async def send(self, daemon: Daemon, number: int, manner: str = "") -> None:
+        self.imap.world.deliver(self._mail(number).as_bytes(policy=email.policy.SMTP))
+
+    async def insist(self, daemon: Daemon) -> None:
+        """The mailbox keeps what was not taken."""
 
 
 # --- settings and reading --------------------------------------------------------------------------------------------

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from tests.e2e.daemon import PATIENCE, Daemon, audited, rows
-from tests.e2e.farends import Count, FarEnd, base_settings, counts
+from tests.e2e.farends import EFFECT, Count, FarEnd, base_settings, counts
 from tests.e2e.launcher import POINTS
 from tests.e2e.numbers import numbers_in
 
-EFFECT = "effect"
-"""Killed from outside, while the far end has taken the delivery and not yet confirmed it."""
 AT_WORK = "moment of work"
 AT_START = "moment of the start"
 UNCERTAIN_AT = frozenset({"tx3_after", "send_before", EFFECT, "sent", "tx4_before"})
@@ -29,8 +27,8 @@ HAPPENED_AT = frozenset({EFFECT, "sent", "tx4_before"})
 def points_of(far_end: FarEnd) -> list[str]:
     """The steps of one message, in order."""
     points = [point for point in POINTS if point != "maildir_renamed"]
-    points.insert(points.index("sent"), "maildir_renamed" if far_end.certain else EFFECT)
-    return points
+    at = points.index("sent")
+    return [*points[:at], *far_end.effects, *points[at:]]
 
 
 @dataclass
@@ -76,29 +74,32 @@ class Series:
         daemon.signal(signal.SIGUSR2)
         await daemon.line(rf"armed {point}\b")
 
-    async def write(self, daemon: Daemon, step: str) -> int:
+    async def write(self, daemon: Daemon, step: str, manner: str | None = None) -> int:
         """A person writes; the step is noted with the message."""
         number, self.next_number = self.next_number, self.next_number + 1
         self.sent_at[number] = step
-        await self.far_end.send(daemon, number)
+        manners = self.far_end.manners
+        await self.far_end.send(daemon, number, manners[number % len(manners)] if manner is None else manner)
         return number
 
-    async def kill_at(self, daemon: Daemon, point: str) -> int:
-        """Bring a settled daemon to die at a point with one message; returns the message's number."""
+    async def kill_at(self, daemon: Daemon, point: str, manner: str | None = None) -> int:
+        """Bring a settled daemon to die at a point (`point:n`: at its n-th passage) with one message; returns the
+        message's number."""
+        step = point.partition(":")[0]
         if point == EFFECT:
             gate = f"gate{self.next_number}"
             self.far_end.hold_effect(gate)
-            number = await self.write(daemon, point)
+            number = await self.write(daemon, step, manner)
             await self.far_end.effect_reached(gate)
             await daemon.kill()
             self.far_end.let_go()
         else:
             await self.arm(daemon, point)
-            number = await self.write(daemon, point)
+            number = await self.write(daemon, step, manner)
             code = await daemon.ended()
             assert code == -signal.SIGKILL, f"{point}: ended with {code}\n{daemon.output}"
             daemon.assert_clean()
-        self.kills[point] += 1
+        self.kills[step] += 1
         return number
 
     async def all_answered(self, daemon: Daemon, timeout: float = PATIENCE) -> None:
@@ -106,7 +107,11 @@ class Series:
         await daemon.ready(self.far_end.channel)
         await self.far_end.insist(daemon)
         wanted = set(self.sent_at) - self.given_up()
-        await daemon.until(lambda: wanted - counts(self.far_end).keys() <= self.given_up(), timeout)
+        try:
+            await daemon.until(lambda: wanted - counts(self.far_end).keys() <= self.given_up(), timeout)
+        except TimeoutError as error:
+            lacking = {number: self.sent_at[number] for number in wanted - counts(self.far_end).keys()}
+            raise AssertionError(f"no answer to {lacking}\n{daemon.output}") from error
         await daemon.settled()
 
     def table(self) -> dict[str, Tally]:
@@ -151,7 +156,6 @@ class Dice:
     SETTLE_EVERY = 4
     """After so many lives everything owed is let through, so that no turn is interrupted for ever."""
     AT_START = 4.0
-    AT_WORK = 0.25
 
     def __init__(self, series: Series, seed: int) -> None:
         self._series = series
@@ -202,7 +206,7 @@ class Dice:
             await daemon.ready(self._series.far_end.channel)
             async with asyncio.timeout(PATIENCE):
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._random.uniform(0.0, self.AT_WORK)):
+                    async with asyncio.timeout(self._random.uniform(0.0, self._series.far_end.busy)):
                         await self._stream(daemon, AT_WORK, messages=20)
             await self._dead(daemon, AT_WORK)
         finally:

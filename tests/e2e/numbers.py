@@ -3,6 +3,7 @@ in the text that arrives, whatever ids say."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -23,6 +24,11 @@ def numbers_in(text: str) -> list[int]:
 
 
 PARAGRAPHS = 16
+AT_LEISURE = "at leisure"
+"""In a message: the model in the process says half of its answer and takes a while over the rest, so that a channel
+that shows drafts has time to put up its placeholder."""
+LEISURE = 1.0
+"""Seconds."""
 
 
 def answer(text: str) -> str:
@@ -51,6 +57,8 @@ class NumbersModel:
         text = answer(last_words(request))
         half = len(text) // 2
         yield TextDelta(text[:half])
+        if AT_LEISURE in last_words(request):
+            await asyncio.sleep(LEISURE)  # the model's pace, not a wait
         yield TextDelta(text[half:])
         yield Finished((Text(text),), StopReason.END_TURN, Usage(), "numbers")
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.farends import Count, FarEnd, MaildirEnd, RelayEnd, TelegramEnd, counts
+from tests.e2e.chatends import DIRECT, FOLLOW_UP, LEISURELY, MENTION, DiscordEnd, SlackEnd
+from tests.e2e.farends import EFFECT, Count, FarEnd, MaildirEnd, RelayEnd, TelegramEnd, counts
 from tests.e2e.kills import HAPPENED_AT, UNCERTAIN_AT, Series, points_of
 from tests.e2e.numbers import PARAGRAPHS
+from tests.fakes.discord import FakeDiscord
+from tests.fakes.slack import FakeSlack
 from tests.fakes.smtp import SmtpSink
 from tests.fakes.telegram import FakeTelegram
 
@@ -28,26 +32,48 @@ def expected(far_end: FarEnd, point: str) -> Count:
     return Count(plain=int(point in HAPPENED_AT), marked=1)
 
 
-async def killed_at_every_step(series: Series) -> None:
+async def killed_at_every_step(series: Series, steps: Sequence[tuple[str, str | None]] = ()) -> None:
+    """`steps`: points (`point:n`) and the manners of the messages that come to them; none: all points once."""
     at: dict[int, str] = {}
     daemon = await series.start()
     try:
-        for point in points_of(series.far_end):
+        for point, manner in steps or [(point, None) for point in points_of(series.far_end)]:
             await daemon.ready(series.far_end.channel)
-            at[await series.kill_at(daemon, point)] = point
+            at[await series.kill_at(daemon, point, manner)] = point
             daemon = await series.start()
             await series.all_answered(daemon)
         await daemon.stop()
     finally:
         await daemon.abandon()
     arrived = counts(series.far_end)
-    assert {point: arrived.get(number) for number, point in at.items()} == {
-        point: expected(series.far_end, point) for point in at.values()
+    assert {number: (point, arrived.get(number)) for number, point in at.items()} == {
+        number: (point, expected(series.far_end, point)) for number, point in at.items()
     }
+    assert series.far_end.left_behind() == []
     assert arrived.keys() == at.keys()
     uncertain = 0 if series.far_end.certain else len(UNCERTAIN_AT)
     assert series.uncertain() == uncertain
     assert series.parked() == []
+
+
+CHAT_STEPS: Sequence[tuple[str, str | None]] = (
+    ("tx1_before", DIRECT),
+    ("tx1_after", MENTION),
+    ("accepted", FOLLOW_UP),
+    ("model_before", MENTION),
+    ("streaming:2", LEISURELY),  # the placeholder stands
+    ("model_after", LEISURELY),
+    ("tx3_before", LEISURELY),
+    ("tx3_after", MENTION),
+    ("send_before", DIRECT),
+    (EFFECT, MENTION),
+    ("sent", DIRECT),
+    ("tx4_before", FOLLOW_UP),
+    ("tx4_after", MENTION),  # on Discord the thread is open and nothing said in it
+    ("sent", LEISURELY),  # the placeholder
+    ("sent:2", LEISURELY),  # its last words
+)
+"""Every point, and those of a placeholder."""
 
 
 @pytest.mark.case(30)
@@ -70,6 +96,20 @@ async def test_case_142_case_143_mail_into_a_maildir_killed_at_every_step(home: 
 @pytest.mark.case(143)
 async def test_case_142_case_143_mail_through_a_relay_killed_at_every_step(home: Path, relay: SmtpSink) -> None:
     await killed_at_every_step(Series(RelayEnd(relay), home, IN_PROCESS, NO_WEB))
+
+
+@pytest.mark.case(142)
+@pytest.mark.case(143)
+async def test_case_142_case_143_discord_killed_at_every_step(home: Path, discord: FakeDiscord) -> None:
+    end = DiscordEnd(discord)
+    assert {step.partition(":")[0] for step, _ in CHAT_STEPS} == set(points_of(end))
+    await killed_at_every_step(Series(end, home, IN_PROCESS, NO_WEB), CHAT_STEPS)
+
+
+@pytest.mark.case(142)
+@pytest.mark.case(143)
+async def test_case_142_case_143_slack_killed_at_every_step(home: Path, slack: FakeSlack) -> None:
+    await killed_at_every_step(Series(SlackEnd(slack), home, IN_PROCESS, NO_WEB), CHAT_STEPS)
 
 
 @pytest.mark.parametrize(

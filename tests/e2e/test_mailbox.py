@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import email
 import email.policy
-from collections.abc import AsyncIterator, Mapping
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.daemon import PATIENCE, Daemon
-from tests.e2e.farends import AUTHSERV, RelayEnd, counts
+from tests.e2e.farends import AUTHSERV, MailboxEnd, counts
 from tests.e2e.kills import Series
 from tests.e2e.test_kill_points import IN_PROCESS, NO_WEB, expected, killed_at_every_step
 from tests.fakes.faults import Delay
@@ -20,41 +19,6 @@ from tests.fakes.imap import FakeImap
 from tests.fakes.smtp import SmtpSink
 
 pytestmark = pytest.mark.timeout(400)
-
-
-class MailboxEnd(RelayEnd):
-    """A mailbox at a provider; answers leave through its relay."""
-
-    name = "mail, mailbox"
-
-    def __init__(self, imap: FakeImap, sink: SmtpSink) -> None:
-        super().__init__(sink)
-        self.imap = imap
-        imap.users[self.executive] = "secret"
-
-    def settings(self) -> Mapping[str, str]:
-        mail = "OPENEXECUTIVE_CHANNELS__EMAIL__"
-        return {
-            **super().settings(),
-            f"{mail}SMTP__ENABLED": "false",
-            f"{mail}IMAP__HOST": "127.0.0.1",
-            f"{mail}IMAP__PORT": str(self.imap.port),
-            f"{mail}IMAP__SECURITY": "none",
-            f"{mail}IMAP__PASSWORD": "secret",
-            f"{mail}IMAP__ONLY_NEW": "false",
-        }
-
-    async def send(self, daemon: Daemon, number: int) -> None:
-        self.imap.world.deliver(self._mail(number).as_bytes(policy=email.policy.SMTP))
-
-    async def insist(self, daemon: Daemon) -> None:
-        """The mailbox keeps what was not taken."""
-
-
-@pytest.fixture
-async def imap() -> AsyncIterator[FakeImap]:
-    async with FakeImap() as fake:
-        yield fake
 
 
 async def settled(daemon: Daemon, imap: FakeImap) -> None:
