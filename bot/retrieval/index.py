@@ -34,6 +34,7 @@ BATCH = 8
 _PAGE = 500
 MOST_WITHDRAWN = 100
 """Vectors of withdrawn items that a generation may hold (or a twentieth of all) before it is made anew."""
+_BEING_MADE = "its vectors are being made"
 _DAMAGED = "its folder is damaged and is being rebuilt"
 
 
@@ -96,6 +97,7 @@ class Index:
         self._state, self._reason = State.COLD, "it was not needed yet"
         self._warming: asyncio.Task[None] | None = None
         self._upkeep = asyncio.Lock()
+        self._embedding = False
         self._searches: set[asyncio.Future[list[Near]]] = set()
 
     # --- searching -------------------------------------------------------------------------------------------------
@@ -151,6 +153,8 @@ class Index:
 
     async def status(self) -> Status:
         items, embedded = await self._database.read(lambda c: store.counts(c, self._embedder.model))
+        if self._state is State.COLD and self._embedding:
+            return Status(State.BEHIND, _BEING_MADE, self._embedder.model, items, embedded)
         reason = None if self._state is State.SERVING else self._reason
         return Status(self._state, reason, self._embedder.model, items, embedded)
 
@@ -173,13 +177,14 @@ class Index:
         Raises `TransientError` and `PermanentError`."""
         await self._loaded_embedder()
         done = 0
-        while True:
-            number = await self._embed_some()
-            if not number:
-                break
-            done += number
-            items, embedded = await self._database.read(lambda c: store.counts(c, self._embedder.model))
-            progress(embedded, items)
+        self._embedding = True
+        try:
+            while number := await self._embed_some():
+                done += number
+                items, embedded = await self._database.read(lambda c: store.counts(c, self._embedder.model))
+                progress(embedded, items)
+        finally:
+            self._embedding = False
         async with self._upkeep:
             await self._open_serving()
             if self._serving is None or self._serving.model != self._embedder.model:
@@ -208,10 +213,12 @@ class Index:
         """Have vectors that were withdrawn leave the disk."""
         async with self._upkeep:
             if self._serving is None and await _in_thread(vectors.read_pointer, self._folder) is None:
-                await _in_thread(vectors.sweep, self._folder, ())
-                return
-            await self._open_serving()
-            await self._build()
+                gone = await _in_thread(vectors.sweep, self._folder, ())
+            else:
+                await self._open_serving()
+                gone = await self._build()
+        if not gone:
+            raise TransientError("what was withdrawn is still in a folder that could not be removed yet")
 
     async def check(self) -> None:
         """The regular look whether everything is there; nothing if nothing was loaded. What is wrong is mended."""
@@ -262,7 +269,7 @@ class Index:
         pointer = await _in_thread(vectors.read_pointer, self._folder)
         await _in_thread(vectors.sweep, self._folder, () if pointer is None else (pointer.generation,))
         if pointer is None:
-            self._state, self._reason = State.BEHIND, "its vectors are being made"
+            self._state, self._reason = State.BEHIND, _BEING_MADE
             return
         try:
             self._serving = await _in_thread(
@@ -318,8 +325,8 @@ class Index:
                 raise VectorsError("a search does not reach all vectors")
         return withdrawn <= max(MOST_WITHDRAWN, sum(map(len, wanted.values())) // 20)
 
-    async def _build(self) -> None:
-        """Fill a new generation from SQL, then let it serve."""
+    async def _build(self) -> bool:
+        """Fill a new generation from SQL, then let it serve. False if an older one is still on the disk."""
         model, dimension = self._embedder.model, self._embedder.dimension
         name = await _in_thread(_new_name, self._folder)
         generation = await _in_thread(self._open, self._folder / name, model, dimension)
@@ -333,9 +340,10 @@ class Index:
             raise
         await _in_thread(vectors.write_pointer, self._folder, Serving(name, model, dimension))
         await self._retire(generation)
-        await _in_thread(vectors.sweep, self._folder, (name,))
+        gone = await _in_thread(vectors.sweep, self._folder, (name,))
         if self._state is not State.OFF:
             self._state = State.SERVING
+        return gone
 
     async def _retire(self, successor: Generation | None) -> None:
         """Let `successor` serve; close its predecessor once no search looks at it."""

@@ -18,6 +18,7 @@ import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -182,11 +183,24 @@ def write_pointer(folder: Path, serving: Serving) -> None:
         os.close(descriptor)
 
 
-def sweep(folder: Path, keep: Collection[str]) -> None:
-    """Remove generations that serve no more or were never finished."""
-    for path in folder.iterdir() if folder.is_dir() else ():
+def sweep(folder: Path, keep: Collection[str]) -> bool:
+    """Remove generations that serve no more or were never finished. False if one is still there: threads of Chroma may
+    write into a folder for a moment after it was closed."""
+    gone = True
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir() and path.name not in keep:
-            shutil.rmtree(path, ignore_errors=True)
+            gone = _removed(path) and gone
+    return gone
+
+
+def _removed(path: Path) -> bool:
+    for pause in (0.0, 0.05, 0.2, 0.5):
+        time.sleep(pause)
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return True
+    log.warning("an old folder of vectors is still in use; it is removed later")
+    return False
 
 
 def _name(collection: str) -> str:
