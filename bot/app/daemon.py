@@ -237,7 +237,7 @@ class Daemon:
     async def status(self) -> dict[str, Any]:
         """What the daemon tells about itself. No message's text, no secret."""
         now = self.store.clock.now()
-        model = self.model.health()
+        model, trouble = self.model.health(), self.store.database.trouble
         outbox_counts = await self.store.database.read(outbox_store.counts)
         inbox_counts = await self.store.database.read(lambda c: inbox_store.counts(c, now - timedelta(days=1)))
         channels = {}
@@ -249,13 +249,19 @@ class Daemon:
                 "reason": health.reason,
                 "where": health.where,
             }
-        healthy = model.ok and all(entry["receiving"] and entry["sending"] for entry in channels.values())
+        healthy = (
+            model.ok and trouble is None and all(entry["receiving"] and entry["sending"] for entry in channels.values())
+        )
         return {
             "status": "ok" if healthy else "degraded",
             "version": VERSION,
             "boot": self.boot,
             "uptime_seconds": round(self.store.clock.monotonic() - self.started),
-            "store": {"ok": True, "audit_rows": self.store.recorder.head.id},
+            "store": {
+                "ok": trouble is None,
+                "reason": trouble,
+                "audit_rows": self.store.recorder.head.id,
+            },
             "model": {"provider": self.model.provider, "ok": model.ok, "reason": model.reason},
             "channels": channels,
             "inbox_last_day": inbox_counts,

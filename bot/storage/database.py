@@ -114,6 +114,8 @@ class Database:
         self._turn = asyncio.Lock()
         self._queue: list[_Pending] = []
         self._hooks: list[CommitHook] = []
+        self.trouble: str | None = None
+        """Why the last commit could not be made (disk full, locked, damaged); None once one was made again."""
 
     @classmethod
     @asynccontextmanager
@@ -247,11 +249,16 @@ class Database:
 
     async def _attempt(self, units: Sequence[Callable[[Tx], Any]]) -> tuple[list[Any], Exception | None]:
         try:
-            return await greenlet_spawn(self._transact, self._writer, units), None
+            results = await greenlet_spawn(self._transact, self._writer, units)
         except sa.exc.DatabaseError as error:
-            return [], translated(error)
+            told = translated(error)
+            if isinstance(told, StoreBusyError | StoreDamagedError):
+                self.trouble = told.message
+            return [], told
         except Exception as error:  # noqa: BLE001 - handed to the caller who brought the unit, whatever it is
             return [], error
+        self.trouble = None
+        return results, None
 
     def _transact(self, connection: sa.Connection, units: Sequence[Callable[[Tx], Any]]) -> list[Any]:
         try:

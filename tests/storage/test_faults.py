@@ -34,7 +34,9 @@ async def test_a_full_disk_is_a_passing_fault_that_stores_nothing_of_the_unit(da
         await database.write(half)
     assert isinstance(caught.value, TransientError)
     assert await database.read(names) == []
+    assert "full" in (database.trouble or "")
     await _set(database, "max_page_count = 1000000")
+    assert database.trouble is None
     await database.write(half)
     assert await database.read(names) == ["large", "small"]
 
