@@ -365,7 +365,7 @@ class SessionErased(Payload):
     its bytes leave the files later (`erasure_done`)."""
 
     type = "session_erased"
-    why: Literal["session", "retention"]
+    why: Literal["session", "summary", "retention"]
     rows: int
     before: str | None
     """A day (ISO), of retention."""
@@ -377,7 +377,7 @@ class ErasureDone(Payload):
     large for that, and bytes of deleted rows were overwritten in place."""
 
     type = "erasure_done"
-    why: Literal["session", "retention"]
+    why: Literal["session", "summary", "retention"]
     messages: int
     events: int
     replies: int

@@ -14,14 +14,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--last", type=int, default=50, metavar="N", help="how many (default: 50)")
     listed.add_argument("--channel", help="of one channel only")
     listed.add_argument("--json", action="store_true", help="as one JSON object")
-    delete = actions.add_parser(
-        "delete", help="delete a conversation with all that was derived from it"
-    )
+    delete = actions.add_parser("delete", help="delete a conversation with all that was derived from it")
     delete.add_argument("session", help="its id")
     delete.add_argument("--reason", required=True, help="why; it is recorded")
     delete.add_argument(
         "--documents", action="store_true", help="also documents that were sent in it and approved since"
     )
+    delete.add_argument("--only-summary", action="store_true", help="only the summary of its older part")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +49,8 @@ def _line(one: Answer) -> str:
 
 
 def _delete(args: argparse.Namespace) -> int:
-    answer = ask(args, "sessions.delete", session=args.session, reason=args.reason, documents=args.documents or None)
+    chosen = {"documents": args.documents or None, "only_summary": args.only_summary or None}
+    answer = ask(args, "sessions.delete", session=args.session, reason=args.reason, **chosen)
     counts = answer["counts"]
     assert isinstance(counts, dict)  # noqa: S101 - for the type checker
     gone = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)

@@ -26,6 +26,7 @@ class Delete(Request):
     reason: str
     documents: bool = False
     """Also what was sent in it and approved by the company."""
+    only_summary: bool = False
 
 
 def handlers(
@@ -70,6 +71,8 @@ class Sessions:
         if not reason:
             raise PermanentError("say why: the reason is recorded")
         session = SessionId(request.session)
+        if request.only_summary:
+            return {"counts": await self.erasure.summary(session, OPERATOR, reason), "later": self.alone}
         counts = await self.erasure.session(session, OPERATOR, reason, approved_too=request.documents)
         self.forget_rooms()
         return {"counts": dict(counts), "later": self.alone}

@@ -19,7 +19,7 @@ from bot.knowledge import store as documents
 from bot.knowledge.model import Origin, Status
 from bot.knowledge.tables import document
 from bot.knowledge.tasks import Kind, Queue
-from bot.sessions import threads
+from bot.sessions import compaction, threads
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
 
@@ -28,7 +28,7 @@ LANE = "erasure"
 
 Eraser = Callable[[Tx, Span, datetime], Erased]
 """Deletes what a room holds of a span, in the transaction that it is handed."""
-Why = Literal["session", "retention"]
+Why = Literal["session", "summary", "retention"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,7 @@ class Erasure:
         them (`approved_too`: these as well). Returns how many of what. Raises `PermanentError` for an unknown one."""
 
         def unit(tx: Tx) -> Mapping[str, int]:
-            if threads.get(tx.connection, session) is None:
-                raise PermanentError(f"there is no session {session}: see `openexecutive sessions list`")
+            _must_exist(tx, session)
             now = self.clock.now()
             count = self._documents(tx, session, actor, now, approved_too=approved_too)
             erased = self._erase(tx, [Span(session)], now) + Erased((("documents", count),))
@@ -62,6 +61,22 @@ class Erasure:
         counts = await self.database.write(unit)
         self.ring()
         self.documents.ring()
+        return counts
+
+    async def summary(self, session: SessionId, actor: Actor, reason: str) -> Mapping[str, int]:
+        """Delete what stands for the older part of a session; the next turn has it made anew. Raises like `session`."""
+
+        def unit(tx: Tx) -> Mapping[str, int]:
+            _must_exist(tx, session)
+            now = self.clock.now()
+            erased = Erased((("summaries", compaction.drop(tx, session)),))
+            self._finish(tx, f"summary:{session}", "summary", session, erased, now)
+            payload = SessionErased("summary", dict(erased.counts)["summaries"], None)
+            self.recorder.record(tx, Record(payload, actor, session, text=reason))
+            return dict(erased.counts)
+
+        counts = await self.database.write(unit)
+        self.ring()
         return counts
 
     async def older(self, sessions: Sequence[SessionId], before: datetime, actor: Actor) -> int:
@@ -116,3 +131,8 @@ class Erasure:
             documents.begin_removal(tx, self.recorder, each, actor)
             self.documents.put(tx, Kind.ERASE, now, document=each)
         return len(ids)
+
+
+def _must_exist(tx: Tx, session: SessionId) -> None:
+    if threads.get(tx.connection, session) is None:
+        raise PermanentError(f"there is no session {session}: see `openexecutive sessions list`")

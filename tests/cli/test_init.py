@@ -225,3 +225,14 @@ def test_run_in_a_terminal_less_process(
         assert init.run(arguments()) == 2
     assert "--yes" in capsys.readouterr().out
     assert init.run(arguments("--yes")) == 0
+
+
+def test_a_month_is_estimated_where_a_provider_is_paid(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("sk-x", encoding="utf-8")
+    paid, free = Scripted(), Scripted()
+    assert init.initialise(arguments("--yes", "--api-key-file", str(key)), paid, {}, tmp_path) == 0
+    assert init.initialise(arguments("--yes", "--force"), free, {}, tmp_path) == 0
+    assert "US dollars for 5 people" in paid.text
+    assert "At most 20 a day are spent, 3 by one person" in paid.text
+    assert "the model costs nothing" in free.text

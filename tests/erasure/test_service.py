@@ -41,6 +41,12 @@ SECRET = "zanzibar-merger"
 OTHER = "unrelated-plan"
 
 
+SUMMARY = {
+    "id": "s", "history_epoch": 0, "audience_epoch": 0, "until_turn": "z", "turns": 1, "text": SECRET, "model": "m",
+    "told": True, "created_at": START,
+}  # fmt: skip
+
+
 def erasure(office: Office) -> Erasure:
     return Erasure(office.database, office.recorder, office.clock, ERASERS, Queue(None), lambda: None)
 
@@ -184,6 +190,18 @@ async def test_twice_is_once(office: Office) -> None:
     assert again["messages"] == again["events"] == again["replies"] == 0
 
 
+async def test_a_summary_alone_is_deleted_with_a_reason(office: Office, tmp_path: Path) -> None:
+    await talk(office)
+    session = await own(office)
+    await office.database.write(lambda tx: tx.append(summary, SUMMARY | {"session_id": session}))
+    assert await erasure(office).summary(session, OPERATOR, "it is wrong") == {"summaries": 1}
+    await finish(office, work(office, tmp_path / "blobs"))
+    assert "summary" not in await everywhere(office, SECRET)
+    assert "message" in await everywhere(office, SECRET)
+    (done,) = await office.audited("erasure_done")
+    assert (done.payload["why"], done.payload["summaries"], done.payload["messages"]) == ("summary", 1, 0)
+
+
 async def test_an_unknown_session_is_told(office: Office) -> None:
     with pytest.raises(PermanentError, match="no session nobody"):
         await erasure(office).session(SessionId("nobody"), OPERATOR, "x", approved_too=False)
@@ -232,10 +250,7 @@ async def test_retention_erases_what_is_older_in_its_channel_and_nothing_else(of
 async def test_a_summary_goes_with_what_retention_takes(office: Office, tmp_path: Path) -> None:
     await talk(office)
     session = await own(office)
-    values = {
-        "id": "s", "session_id": session, "history_epoch": 0, "audience_epoch": 0, "until_turn": "z", "turns": 1,
-        "text": SECRET, "model": "m", "told": True, "created_at": START,
-    }  # fmt: skip
+    values = SUMMARY | {"session_id": session}
     await office.database.write(lambda tx: tx.append(summary, values))
     office.clock.advance(timedelta(days=20))
     await erasure(office).older([session], office.clock.now(), OPERATOR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import SessionId
 from bot.kernel.scope import SessionScope
+from bot.llm import window
 from bot.llm.budget import Limit, Limits
 from bot.llm.model import Request
 from bot.orchestrator import prompt
@@ -246,6 +248,23 @@ async def test_dropped_summaries_are_made_anew(office: Office) -> None:
     assert await compact(office)
     stored = await office.database.read(lambda c: c.execute(sa.select(sa.func.count()).select_from(messages)).scalar())
     assert stored == 2 * (count + 1)
+
+
+@pytest.mark.parametrize("size", [1_000, 9_000])
+async def test_whatever_is_sent_no_request_passes_the_window(office: Office, size: int) -> None:
+    office.meter._prices["m"] = replace(office.meter._prices["m"], window=6_000)  # type: ignore[index]
+    for number in range(1, 7):
+        text = "".join(chr(0x4E00 + (number * 31 + n) % 5_000) for n in range(size))
+        await office.hear(*(message(f"{number}.{part}", text) for part in range(3)))
+        await office.until(lambda count=number: all_ended(office, count * 3))  # type: ignore[misc]
+    assert len(office.model.asked) >= 6
+    for request in office.model.asked:
+        assert window.of_request(request) + request.max_tokens <= 6_000
+    assert "cut here" in office.prompted()
+
+
+async def all_ended(office: Office, count: int) -> bool:
+    return [state for _, state in await office.rows()] == ["answered"] * count
 
 
 def test_pieces_hold_everything_in_order_and_none_is_too_long() -> None:
