@@ -58,13 +58,13 @@ def _parts(text: str) -> Iterator[Words | str]:
         inner = text[opening.end() : closing]
         at = closing + len(name) + 3
         if name == _MESSAGE:
-            given = {key: _plain(value) for key, value in _ATTRIBUTE.findall(opening[2])}
-            yield Words(_plain(inner).strip(), given.get("from") or None, _instant(given.get("at", "")))
+            given = {key: plain(value) for key, value in _ATTRIBUTE.findall(opening[2])}
+            yield Words(plain(inner).strip(), given.get("from") or None, _instant(given.get("at", "")))
     if rest := text[at:].strip():
-        yield _plain(rest) if at else rest
+        yield plain(rest) if at else rest
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Undo the five entities of XML; `&amp;` last, so that nothing is undone twice."""
     for entity, char in (
         ("&lt;", "<"),

@@ -96,10 +96,17 @@ def _stem(word: str) -> str:
 
 
 def best(question: str, searched: Sequence[str]) -> Match | None:
-    """The sentence that carries most of `question`, None if none carries enough.
+    """The sentence that carries most of `question`, None if none carries enough. Of equal ones, when a quantity or a
+    time is asked for, those that hold one; then the newest."""
+    match = nearest(question, searched)
+    return match if match is not None and match.share >= ENOUGH else None
+
+
+def nearest(question: str, searched: Sequence[str]) -> Match | None:
+    """Like `best`, however little it carries; None only where there is nothing to compare.
 
     A term weighs log(1 + sentences / sentences that have it); one that occurs nowhere weighs as much as the rarest
-    can. Of equal ones, when a quantity or a time is asked for, those that hold one; then the newest.
+    can.
     """
     wanted = set(terms(question))
     held = [frozenset(terms(sentence)) for sentence in searched]
@@ -116,4 +123,4 @@ def best(question: str, searched: Sequence[str]) -> Match | None:
         return round(share, 3), fits, index
 
     share, _, index = max(map(rank, range(len(held))))
-    return Match(index, share) if share >= ENOUGH else None
+    return Match(index, share)

@@ -1,21 +1,35 @@
 """The embedded model: no weights, no network. Rules choose, templates render.
 
 Like any model it sees the request and nothing else. It says that it is the offline mode, answers questions by quoting
-what a person said earlier in the conversation, and never invents. Only words that people wrote as their own message
-are looked at: context, quoted lines and results are data, and nothing in them is followed. Deterministic.
+what a person said earlier in the conversation, looks up what the conversation does not tell where it is given tools for
+that (`offline_tools`), and never invents. Only words that people wrote as their own message are looked at: context,
+quoted lines and results are data, and nothing in them is followed. Deterministic.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from bot.llm import lexical, tokens
+from bot.llm import lexical, offline_tools, tokens
 from bot.llm.layout import Words, words
-from bot.llm.model import Event, Finished, Image, ModelHealth, Request, StopReason, Text, TextDelta, Usage
+from bot.llm.model import (
+    Block,
+    Event,
+    Finished,
+    Image,
+    Message,
+    ModelHealth,
+    Request,
+    StopReason,
+    Text,
+    TextDelta,
+    ToolResult,
+    Usage,
+)
 from bot.llm.repair import NO_TEXT
 
 NAME = "offline"
@@ -28,8 +42,16 @@ WHAT_I_AM = (
     "I am running in offline mode, without a language model. I note what you tell me in this conversation and answer "
     "questions about it by quoting what was said here. I do not write, calculate, look anything up or act."
 )
+WHAT_I_AM_WITH_A_LIBRARY = (
+    "I am running in offline mode, without a language model. I note what you tell me, and answer questions by quoting: "
+    "what was said in this conversation, and what stands in the company's documents and in built-in notes on "
+    "management. I do not write, judge or act."
+)
 TO_CHANGE = "For full answers, set llm.api_key (or llm.base_url) in the settings."
 NOTHING = "I found nothing about that in this conversation. In offline mode I can only answer from what was said here."
+NOT_FOUND = "I found nothing about that, neither in this conversation nor in the notes and documents that I can read."
+ONLY_SAID_HERE = "(I am running in offline mode: I answer only from what is said in this conversation.)"
+ONLY_QUOTES = "(I am running in offline mode: I answer only by quoting this conversation, documents and notes.)"
 CANNOT = "I cannot do that in offline mode: there is no language model behind me."
 NO_IMAGES = "I cannot look at images in offline mode."
 NO_WORDS = "I got a message without text. In offline mode I can only read text."
@@ -40,8 +62,9 @@ _GREETING = (
     r"|gr(ü|u)(ß|ss) (gott|dich))\b(?P<rest>.*)"
 )
 _HELP = (
-    r"(/?help|hilfe|who are you|what are you|what can (you|i) do|what do you do|how do (you|i) (work|use).*"
-    r"|what can i ask( you)?|how can you help( me)?|wer bist du|was kannst du( tun)?)( here| now| for (me|us))?\W*"
+    r"(/?help|hilfe|who are you|what are you|what can (you|i) do|what do you do|how do you work"
+    r"|how (do|can) i use (you|this|it)|what can i ask( you)?|how can you help( me)?|wer bist du|was kannst du( tun)?)"
+    r"( here| now| for (me|us))?\W*"
 )
 _THANKS = r"(many )?(thanks|thank you|thx|danke|vielen dank)\b[^?]{0,40}"
 _QUESTION = (
@@ -84,16 +107,30 @@ class _Told:
     by: Words
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What an answer may draw on: what was told, and what was looked up (question to text) if anything can be."""
+
+    told: list[_Told]
+    library: bool
+    found: Mapping[str, str]
+
+
 class OfflineModel:
     provider = "offline"
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """See `Model.stream`; raises nothing and waits for nothing."""
-        text = answer(request)
-        for piece in _pieces(text):
-            yield TextDelta(piece)
-        usage = Usage(input=tokens.of_request(request), output=tokens.of_text(text))
-        yield Finished((Text(text),), StopReason.END_TURN, usage, NAME)
+        questions = _questions(request)
+        calls = offline_tools.next_calls(request, questions)
+        content: tuple[Block, ...] = calls
+        if not calls:
+            text = answer(request, questions)
+            for piece in _pieces(text):
+                yield TextDelta(piece)
+            content = (Text(text),)
+        usage = Usage(input=tokens.of_request(request), output=sum(map(tokens.of_block, content)))
+        yield Finished(content, StopReason.TOOL_USE if calls else StopReason.END_TURN, usage, NAME)
 
     def health(self) -> ModelHealth:
         return ModelHealth(ok=True)
@@ -102,18 +139,17 @@ class OfflineModel:
         return None
 
 
-def answer(request: Request) -> str:
-    """The reply to all messages of the request's last user message, in their order.
-
-    Tools, once there are any, are chosen here: a rule may then give a call instead of a paragraph.
-    """
-    *history, last = request.messages
+def answer(request: Request, questions: tuple[str, ...] = ()) -> str:
+    """The reply to all messages of the request's last message of people, in their order, with what was looked up for
+    the `questions`."""
+    history, last = _parted(request)
     told = [one for message in history for said in words(message) for one in _tellings(said)]
+    known = _Known(told, offline_tools.has_library(request), offline_tools.found(request, questions))
     new = words(last)
     several = len({said.speaker for said in new}) > 1
     paragraphs: list[str] = []
     for said in new:
-        reply = _reply(said, told)
+        reply = _reply(said, known)
         paragraphs.append(f"{said.speaker}: {reply}" if several and said.speaker else reply)
         told += _tellings(said)
     if any(isinstance(block, Image) for block in last.content):
@@ -122,11 +158,46 @@ def answer(request: Request) -> str:
         paragraphs.append(NO_WORDS)
     first = not any(message.role == "assistant" for message in history)
     if first and not any("offline mode" in paragraph for paragraph in paragraphs):
-        paragraphs.append("(I am running in offline mode: I answer only from what is said in this conversation.)")
+        paragraphs.append(ONLY_QUOTES if known.library else ONLY_SAID_HERE)
     return "\n\n".join(paragraphs)
 
 
-def _reply(said: Words, told: list[_Told]) -> str:
+def _parted(request: Request) -> tuple[tuple[Message, ...], Message]:
+    """The history, and the message to answer: the last one, without the calls and results that followed it."""
+    at = len(request.messages) - 1
+    while at > 0 and _is_results(request.messages[at]):
+        at -= 2
+    at = max(at, 0)
+    return request.messages[:at], request.messages[at]
+
+
+def _is_results(message: Message) -> bool:
+    """Nothing but results of tools, and nobody's words."""
+    return any(isinstance(block, ToolResult) for block in message.content) and not words(message)
+
+
+def _questions(request: Request) -> tuple[str, ...]:
+    """What is asked and not, or not wholly, told in the conversation; nothing where nothing can be looked up."""
+    if not request.tools and not _is_results(request.messages[-1]):
+        return ()
+    history, last = _parted(request)
+    told = [one for message in history for said in words(message) for one in _tellings(said)]
+    asked: list[str] = []
+    for said in words(last):
+        for sentence in _own_sentences(said.text):
+            act = classify(sentence)
+            if act is Act.STATEMENT:
+                told.append(_Told(sentence, said))
+            elif act is Act.REQUEST and offline_tools.is_lookup(sentence):
+                asked.append(sentence)
+            elif act is Act.QUESTION:
+                match = lexical.best(sentence, [one.text for one in told])
+                if match is None or match.share < 1:
+                    asked.append(sentence)
+    return tuple(dict.fromkeys(asked))
+
+
+def _reply(said: Words, known: _Known) -> str:
     sentences = _own_sentences(said.text)
     if not sentences or said.text == NO_TEXT:
         return NO_WORDS
@@ -137,23 +208,33 @@ def _reply(said: Words, told: list[_Told]) -> str:
     noted = " ".join(sentence for sentence, act in acts if act is Act.STATEMENT)
     if noted:
         parts.append(f"Noted: {_quoted(noted)}")
-    known = list(told)
+    told = list(known.told)
+    what_i_am = WHAT_I_AM_WITH_A_LIBRARY if known.library else WHAT_I_AM
     for sentence, act in acts:
         match act:
             case Act.STATEMENT:
-                known.append(_Told(sentence, said))
+                told.append(_Told(sentence, said))
             case Act.QUESTION:
-                parts.append(_recall(sentence, known, said))
+                parts.append(_answered(sentence, told, said, known))
             case Act.REQUEST:
-                parts.append(CANNOT)
+                parts.append(known.found.get(sentence) or CANNOT)
             case Act.HELP:
-                parts.append(f"{WHAT_I_AM} {TO_CHANGE}")
+                parts.append(f"{what_i_am} {TO_CHANGE}")
             case Act.THANKS:
                 parts.append(WELCOME)
             case Act.GREETING:
                 name = f", {said.speaker}" if said.speaker else ""
-                parts.append(f"Hello{name}. {WHAT_I_AM}")
+                parts.append(f"Hello{name}. {what_i_am}")
     return "\n".join(dict.fromkeys(parts))
+
+
+def _answered(question: str, told: list[_Told], asker: Words, known: _Known) -> str:
+    """What people said comes first, then what was looked up."""
+    said = _recall(question, told, asker)
+    found = known.found.get(question)
+    if said is not None:
+        return f"{said}\n{found}" if found else said
+    return found or (NOT_FOUND if known.library else NOTHING)
 
 
 def _starts(pattern: str, text: str) -> re.Match[str] | None:
@@ -201,10 +282,10 @@ def _tellings(said: Words) -> Iterator[_Told]:
             yield _Told(sentence, said)
 
 
-def _recall(question: str, told: list[_Told], asker: Words) -> str:
+def _recall(question: str, told: list[_Told], asker: Words) -> str | None:
     match = lexical.best(question, [one.text for one in told])
     if match is None:
-        return NOTHING
+        return None
     found = told[match.index]
     who = "You" if found.by.speaker in (None, asker.speaker) or asker.speaker is None else found.by.speaker
     when = f" on {_date(found.by.at)}" if found.by.at else ""
