@@ -196,7 +196,8 @@ class TerminalSide(Side):
 
     async def write(self, planned: Planned) -> None:
         await self._come_back()
-        await self._clients[planned.number % len(self._clients)].say(f"say{planned.number}", self.text(planned))
+        client = self._clients[planned.person % len(self._clients)]
+        await client.say(f"say{planned.number}", self.text(planned))
 
     async def _come_back(self) -> None:
         """Terminals that the daemon has cut off connect again, as the real one does."""

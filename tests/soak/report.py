@@ -73,10 +73,11 @@ def _mishaps(found: Mapping[str, Any]) -> str:
 
 def _loop(found: Mapping[str, Any]) -> str:
     loop = found["loop"]
+    piece = f", in one piece at most {loop['callback_max_ms']} ms" if "callback_max_ms" in loop else ""
     return (
         f"event loop: late by {loop['max_ms']} ms at most, p99.9 {loop['p999_ms']} ms, p99 {loop['p99_ms']} ms, "
         f"{loop['over_100_ms']} of {loop['ticks']} ticks over 100 ms; its own work between two ticks at most "
-        f"{loop['own_max_ms']} ms"
+        f"{loop['own_max_ms']} ms{piece}"
     )
 
 

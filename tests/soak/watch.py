@@ -28,6 +28,7 @@ class Watch:
         self._report = report
         self._late: list[float] = []
         self._own = 0.0
+        self._callback = 0.0
         self._worst: list[tuple[float, str]] = []
         self._calls = 0
         self._longest: tuple[float, str] = (0.0, "")
@@ -51,6 +52,7 @@ class Watch:
             "p999_ms": round(1000 * ordered[int(len(ordered) * 0.999)], 1) if ordered else 0.0,
             "p99_ms": round(1000 * ordered[int(len(ordered) * 0.99)], 1) if ordered else 0.0,
             "own_max_ms": round(1000 * self._own, 1),
+            "callback_max_ms": round(1000 * self._callback, 1),
             "over_100_ms": sum(1 for late in ordered if late > 0.1),
             "worst": [[round(1000 * late, 1), what] for late, what in sorted(self._worst, reverse=True)],
         }
@@ -79,9 +81,10 @@ class Watch:
         original: Callable[[Any], None] = Handle._run
 
         def run(handle: Any) -> None:
-            began = time.perf_counter()
+            began, cpu = time.perf_counter(), time.thread_time()
             original(handle)
             took = time.perf_counter() - began
+            self._callback = max(self._callback, time.thread_time() - cpu)
             self._calls += 1
             if took > self._longest[0]:
                 self._longest = (took, _named(handle))

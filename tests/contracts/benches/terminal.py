@@ -82,7 +82,9 @@ class Client:
                     self.answers.append(heard)
                 case _:
                     self.answers.append(heard)
-        self._writer = None  # the daemon hung up
+        if self._writer is not None:  # the daemon hung up
+            self._writer.close()
+            self._writer = None
 
     async def _write(self, **message: object) -> None:
         if self._writer is not None:
