@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 UV     := 0.13.9
 KILLS  ?= 300
+MINUTES ?= 5
+MESSAGES ?= 10000
+SHELL  := /bin/bash
 
 .PHONY: run test cases bench eval soak-kill lint types contracts check format lock clean help
 
@@ -36,8 +39,12 @@ bench: $(BIN)/.dev  ## against a plain bot, as ratios
 eval: $(BIN)/.dev  ## how well questions find their notes; writes docs/evaluation.md
 	$(BIN)/python -m tests.evaluation --knowledge
 
+soak: $(BIN)/.dev  ## bad weather on all channels, counted (MINUTES=5 MESSAGES=10000)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --messages $(MESSAGES)
+
 soak-kill: $(BIN)/.dev  ## several hundred kills, counted at the far end (KILLS=300)
-	KILLS=$(KILLS) $(BIN)/python -m pytest -m slow tests/e2e/test_soak_kill.py -s
+	mkdir -p .soak
+	set -o pipefail; KILLS=$(KILLS) $(BIN)/python -m pytest -m slow tests/e2e/test_soak_kill.py -s | tee .soak/kills.txt
 
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .

@@ -37,6 +37,8 @@ BUSY_TIMEOUT_MS = 5_000
 WAL_PAGES = 1_000
 WAL_SIZE_LIMIT = 64 << 20
 LONG_READERS = 2
+TOGETHER = 16
+"""Units that share one commit at most."""
 LARGEST_REWRITTEN = 1 << 30
 
 
@@ -222,10 +224,12 @@ class Database:
         return int(row[0]) if row else 0
 
     async def _lead(self) -> None:
-        """Commit everything that waits. The caller has taken the turn; this gives it back, whatever becomes of the
-        caller, so that nobody begins on the connection while a transaction is open on it."""
+        """Commit what waits, `TOGETHER` units at most: their statements hold the event loop, which others need in
+        between. The caller has taken the turn; this gives it back, whatever becomes of the caller, so that nobody
+        begins on the connection while a transaction is open on it. Turns are taken in the queue's order, so the
+        caller's own unit is always among them."""
         try:
-            batch, self._queue = self._queue, []
+            batch, self._queue = self._queue[:TOGETHER], self._queue[TOGETHER:]
             await self._commit(batch)
         finally:
             self._turn.release()
