@@ -8,7 +8,7 @@ MINUTES ?= 5
 MESSAGES ?= 10000
 SHELL  := /bin/bash
 
-.PHONY: run test cases bench eval soak-kill lint types contracts check format lock clean help
+.PHONY: run test cases bench eval soak soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort

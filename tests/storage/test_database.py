@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from bot.intake.tables import cursor
 from bot.kernel.supervise import Supervisor
 from bot.storage import migrate
-from bot.storage.database import WAL_SIZE_LIMIT, Database, StoreBusyError, Tx
+from bot.storage.database import TOGETHER, WAL_SIZE_LIMIT, Database, StoreBusyError, Tx
 from bot.storage.metadata import UtcDateTime
 
 
@@ -88,10 +88,19 @@ async def test_case_124_twenty_tasks_of_fifty_rows_lose_none(database: Database,
 async def test_units_that_wait_together_share_one_commit(database: Database, supervisor: Supervisor) -> None:
     commits = Commits()
     database.add_hook(commits)
-    jobs = [supervisor.job(f"write {i}", database.write(put(f"{i:02}"))) for i in range(30)]
+    jobs = [supervisor.job(f"write {i}", database.write(put(f"{i:02}"))) for i in range(TOGETHER)]
     await asyncio.gather(*jobs)
-    assert len(await database.read(names)) == 30
+    assert len(await database.read(names)) == TOGETHER
     assert commits.committed_times == 1
+
+
+async def test_more_than_may_share_a_commit_are_committed_in_order(database: Database, supervisor: Supervisor) -> None:
+    commits = Commits()
+    database.add_hook(commits)
+    jobs = [supervisor.job(f"write {i}", database.write(put(f"{i:02}"))) for i in range(2 * TOGETHER + 1)]
+    await asyncio.gather(*jobs)
+    assert len(await database.read(names)) == 2 * TOGETHER + 1
+    assert commits.committed_times == 3
 
 
 async def test_a_failing_unit_fails_alone(database: Database, supervisor: Supervisor) -> None:
