@@ -19,7 +19,8 @@ import annotated_types
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from config.schema import Section, Settings
+from config.schema import Settings
+from config.section import Section
 from config.types import Allowed, duration_text
 
 KeyPath = tuple[str, ...]
@@ -137,7 +138,7 @@ def nearest_key(path: Sequence[str]) -> str | None:
     if near := difflib.get_close_matches(name.lower(), siblings, n=1, cutoff=0.6):
         return dotted((*parent, near[0]))
     if elsewhere := [p for p in everything if p[-1] == name.lower()]:
-        return dotted(min(elsewhere, key=lambda p: (-_common(p, path), len(p))))
+        return dotted(min(elsewhere, key=lambda p: (-_common(p, path), len(p), p in _by_path())))
     written = {dotted(p): p for p in everything if ANY not in p}
     close = difflib.get_close_matches(dotted(path).lower(), written, n=1, cutoff=0.75)
     return close[0] if close else None

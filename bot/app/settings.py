@@ -14,7 +14,8 @@ from bot.orchestrator.specialists import Specialist
 from bot.people.model import Handle, Origin, Person, Role
 from config.charters import charters
 from config.persona import consult
-from config.schema import Budget, Models, Settings
+from config.schema import Models, Settings
+from config.upkeep import Budget
 
 
 def roster(settings: Settings) -> dict[PersonId, Person]:

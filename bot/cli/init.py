@@ -21,8 +21,9 @@ from typing import Protocol
 
 from config.document import render_toml
 from config.loader import SettingsError, load
-from config.schema import Budget, Llm, Models
+from config.schema import Llm, Models
 from config.sources import CONFIG_VARIABLE, FILE_NAME
+from config.upkeep import Budget
 
 OK, FAILED, WRONG = 0, 1, 2
 
