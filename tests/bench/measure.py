@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.kernel.supervise import cancel, start
-from tests.bench import mail, report, subjects
+from tests.bench import consults, mail, report, subjects
 from tests.bench.report import Figure, median, percentile
 from tests.bench.subjects import FarEnd, Running, Subject
 
@@ -71,7 +71,7 @@ async def run(command: Sequence[str], plan: Plan, say: Callable[[str], None]) ->
             await bench.starts()
             await bench.side_by_side()
             bench_mail = await bench.embedded()
-    return figures(taken, bench_mail, plan)
+    return [*figures(taken, bench_mail, plan), *await consults.figures()]
 
 
 @dataclass
