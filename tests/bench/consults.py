@@ -152,8 +152,8 @@ def main(arguments: Sequence[str]) -> None:
         found = asyncio.run(measure(delay))
         print(
             f"model thinks {delay:g} s: round trip {1000 * found.trip:.1f} ms, two {1000 * found.two_trips:.1f} ms, "
-            f"with eight consults {1000 * found.eight:.1f} ms: {found.trips:.2f} round trips added, {found.bares:.2f} times "
-            f"eight bare requests at once ({1000 * found.bare:.1f} ms)"
+            f"with eight consults {1000 * found.eight:.1f} ms: {found.trips:.2f} round trips added, "
+            f"{found.bares:.2f} times eight bare requests at once ({1000 * found.bare:.1f} ms)"
         )
 
 

@@ -184,3 +184,20 @@ async def test_a_specialist_that_is_switched_off_is_not_offered(
     tools = model.model_requests[0].tools
     assert "consult_board" not in tools
     assert "consult_finance" in tools
+
+
+async def test_without_a_model_a_management_question_is_answered_from_the_notes_with_their_source(
+    home: Path, telegram: FakeTelegram
+) -> None:
+    async with running(settings(home, telegram), home, "telegram") as daemon:
+        await ask(telegram, ANN, "Our runway is 14 months.")
+        answer = await ask(telegram, ANN, "How do we decide on the price of a new product?")
+        assert "From documents and notes that I can read:" in answer
+        assert "(built-in note)" in answer
+        assert "Sources: " in answer
+        assert "14 months" in await ask(telegram, ANN, "How long is our runway?")
+        await daemon.settled()
+        shown = [json.loads(row["payload"])["tool"] for row in audited(daemon.data, "knowledge_retrieved")]
+        assert shown[:2] == ["search", "read"]
+        called = [json.loads(row["payload"])["name"] for row in audited(daemon.data, "tool_called")]
+        assert called[:2] == ["search_knowledge", "read_section"]
