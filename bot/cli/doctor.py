@@ -20,6 +20,7 @@ from bot.cli.checks import machine, mail, services
 from bot.cli.checks.finding import Finding, Level, warn
 from bot.kernel.clock import SystemClock
 from bot.kernel.logs import Redactor
+from config.charters import charters
 from config.keys import secret_values
 from config.loader import Loaded, SettingsError, load
 from config.rules import local_mail_mode
@@ -53,6 +54,7 @@ def examine(environ: Mapping[str, str], file: Path | None, cwd: Path, options: O
     """Exit code and report."""
     try:
         loaded = load(environ, file, cwd)
+        charters(loaded.settings)  # files that the settings name
     except SettingsError as error:
         return WRONG, str(error)
     in_container = environ.get(CONTAINER_VARIABLE) == "1"
