@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -20,6 +21,11 @@ from tests.clock import FakeClock
 
 # python-telegram-bot warns (and warnings are errors) unless told that its new kind of durations is wanted.
 os.environ.setdefault("PTB_TIMEDELTA", "true")
+
+# Whoever starts the tests in the background hands ignored signals down to every program that they start.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 ROOT = Path(__file__).parent.parent
 KEY = bytes(range(32))
