@@ -229,10 +229,17 @@ class Daemon:
         await self.knowledge.worker.start()
         self.work.service("watchdog", self._watchdog())
         notify(os.environ, "READY=1")
-        log.info("started, version %s, boot %s, audit head %s", VERSION, self.boot, self.store.recorder.head)
+        head = self.store.recorder.head
+        log.info("started, version %s, boot %s, audit head %d:%s", VERSION, self.boot, head.id, head.hash)
+        log.info("model: %s; channels: %s; talk to it with `openexecutive chat`", self.model.provider, self._named())
         failure = await self._until(stopping)
         drained = await self._stop()
         return 0 if failure is None and drained else 1 if failure is not None else 0
+
+    def _named(self) -> str:
+        """The channels, and where each receives as far as it is known already."""
+        where = {name: channel.health().where for name, channel in self.channels.items()}
+        return ", ".join(f"{name} at {place}" if place else name for name, place in where.items()) or "none"
 
     async def status(self) -> dict[str, Any]:
         """What the daemon tells about itself. No message's text, no secret."""
@@ -363,7 +370,8 @@ class Daemon:
             self.store.recorder.record(tx, Record(DaemonStopped(self.boot, drained)))
 
         await self.store.database.write(unit)
-        log.info("stopped, drained: %s, audit head %s", drained, self.store.recorder.head)
+        head = self.store.recorder.head
+        log.info("stopped, drained: %s, audit head %d:%s", drained, head.id, head.hash)
         return drained
 
     async def upkeep(self, task: task_store.Task) -> Done:

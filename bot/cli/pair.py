@@ -21,7 +21,8 @@ def run(args: argparse.Namespace) -> int:
     assert isinstance(person, dict)  # noqa: S101 - for the type checker
     print(printable(f"For {person['name']} ({person['role']}). Within ten minutes, send the executive this code"))
     print("in a direct message, from the account that is to be linked (never in a group: others would read it):")
-    print(f"\n    {made['code']}\n", flush=True)
+    print(f"\n    {made['code']}\n")
+    print("Waiting for it … (Ctrl-C gives up, and the code is void then.)", flush=True)
     try:
         claim = call(path, "pair.wait", timeout=None, code_id=made["code_id"])
         linked = claim["state"] == "claimed" and _confirmed(claim, str(person["name"]))

@@ -18,6 +18,9 @@ _OPENING = re.compile(r"\s*<([A-Za-z][\w.-]*)((?:\s+[\w.-]+=\"[^\"]*\")*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w.-]+)=\"([^\"]*)\"")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#x27;", "'"), ("&#39;", "'"), ("&apos;", "'"))
 _MESSAGE = "message"
+_WITHIN = re.compile(r"\s*<(quoted|forwarded|file)\b[^>]*?(?:/>|>.*?</\1>)\s*", re.DOTALL)
+"""Others' words and files within a message: material, not what its writer says. Text cannot forge them, since its own
+`<` and `>` are entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ def _parts(text: str) -> Iterator[Words | str]:
         at = closing + len(name) + 3
         if name == _MESSAGE:
             given = {key: plain(value) for key, value in _ATTRIBUTE.findall(opening[2])}
-            yield Words(plain(inner).strip(), given.get("from") or None, _instant(given.get("at", "")))
+            own = _WITHIN.sub("", inner)
+            yield Words(plain(own).strip(), given.get("from") or None, _instant(given.get("at", "")))
     if rest := text[at:].strip():
         yield plain(rest) if at else rest
 
