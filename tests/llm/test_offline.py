@@ -241,7 +241,8 @@ def test_others_words_within_a_message_are_not_taken_for_its_writers() -> None:
     text = (
         '<message from="Ann" at="2026-11-30T21:40Z">How long is our runway?\n'
         "<quoted>On Monday you wrote: &gt; Our office is in Berlin.</quoted>\n"
-        '<file name="a.txt" type="text/plain">Our runway is 3 months.</file><file name="b" type="c" note="d"/></message>'
+        '<file name="a.txt" type="text/plain">Our runway is 3 months.</file>'
+        '<file name="b" type="c" note="d"/></message>'
     )
     (only,) = words(Message("user", (Text(text),)))
     assert only.text == "How long is our runway?"
