@@ -144,14 +144,20 @@ def mark_deleted(tx: Tx, ref: str, at: datetime) -> bool:
 
 def _drop_summaries(tx: Tx, ref: str) -> None:
     """A summary that was made of the message, as it was, is no longer shown; it is made anew."""
-    made_of = sa.exists().where(
-        message.c.ref == ref,
-        message.c.session_id == summary.c.session_id,
-        message.c.history_epoch == summary.c.history_epoch,
-        message.c.audience_epoch == summary.c.audience_epoch,
-        message.c.turn_id < summary.c.until_turn,
-    )
-    tx.execute(summary.delete().where(made_of))
+    found = tx.execute(
+        sa.select(message.c.session_id, message.c.history_epoch, message.c.audience_epoch, message.c.turn_id).where(
+            message.c.ref == ref
+        )
+    ).all()
+    for row in found:
+        tx.execute(
+            summary.delete().where(
+                summary.c.session_id == row.session_id,
+                summary.c.history_epoch == row.history_epoch,
+                summary.c.audience_epoch == row.audience_epoch,
+                summary.c.until_turn > row.turn_id,
+            )
+        )
 
 
 def said_of(row: Any) -> Said:
