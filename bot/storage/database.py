@@ -189,9 +189,11 @@ class Database:
     async def maintain(self) -> bool:
         """Fold the write-ahead log back into the file and cut it. Call when idle. False if a reader that is still at
         work kept a part of it back (sqlite.org/pragma.html#pragma_wal_checkpoint)."""
+        return not await to_the_end(self._checkpoint(), "store-checkpoint")
+
+    async def _checkpoint(self) -> int:
         async with self._turn:
-            busy = await self._pragma("wal_checkpoint(TRUNCATE)")
-        return not busy
+            return await self._pragma("wal_checkpoint(TRUNCATE)")
 
     async def rewrite(self) -> bool:
         """Write the whole file anew (VACUUM), so that nothing of deleted rows is left in it; writers wait meanwhile.
@@ -217,11 +219,14 @@ class Database:
                 log.info("statistics of the store were not refreshed: %s", error)
 
     async def _pragma(self, text: str) -> int:
-        """Run a PRAGMA outside any transaction, which SQLAlchemy would begin. Returns its first number."""
+        """Run a PRAGMA outside any transaction, which SQLAlchemy would begin. Returns its first number.
+
+        In one go, and the caller sees it through: a statement that is left half-read, by a cancellation say, would make
+        the next commit on the connection fail.
+        """
         connection = cast("aiosqlite.Connection", self._writer.connection.driver_connection)
-        async with connection.execute(f"PRAGMA {text}") as cursor:
-            row = await cursor.fetchone()
-        return int(row[0]) if row else 0
+        rows = list(await connection.execute_fetchall(f"PRAGMA {text}"))
+        return int(rows[0][0]) if rows else 0
 
     async def _lead(self) -> None:
         """Commit what waits, `TOGETHER` units at most: their statements hold the event loop, which others need in

@@ -84,7 +84,8 @@ async def test_a_signal_during_the_start_ends_it_cleanly(home: Path, number: sig
     try:
         await daemon.line(r"started, version")
         daemon.signal(number)
-        assert await daemon.ended() == 0
+        code = await daemon.ended()
+        assert code == 0, daemon.output
         daemon.assert_clean()
     finally:
         await daemon.abandon()

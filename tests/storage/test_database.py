@@ -325,3 +325,15 @@ def test_instants_are_stored_as_microseconds_and_must_carry_a_zone() -> None:
     assert kind.process_bind_param(before, None) == -(timedelta(seconds=1) // timedelta(microseconds=1))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="without zone"):
         kind.process_bind_param(datetime(2026, 3, 2), None)  # type: ignore[arg-type] # noqa: DTZ001
+
+
+async def test_upkeep_that_is_cancelled_half_way_does_not_disturb_the_next_commit(
+    database: Database, supervisor: Supervisor
+) -> None:
+    for number in range(40):
+        upkeep = supervisor.job("upkeep", database.maintain())
+        for _ in range(number % 4):
+            await asyncio.sleep(0)
+        upkeep.cancel()
+        await database.write(put(f"{number:02}"))
+    assert len(await database.read(names)) == 40
