@@ -115,9 +115,13 @@ class Registry:
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
+        self._specs: tuple[Spec, ...] | None = None
 
     def specs(self) -> tuple[Spec, ...]:
-        return tuple(tool.spec() for tool in self._tools.values())
+        """What the model is shown; made once, since a schema takes a millisecond and stays the same."""
+        if self._specs is None:
+            self._specs = tuple(tool.spec() for tool in self._tools.values())
+        return self._specs
 
     def __len__(self) -> int:
         return len(self._tools)
