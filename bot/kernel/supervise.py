@@ -127,7 +127,8 @@ class Bug:
 async def attempt(work: Awaitable[T], name: str) -> T | Bug:
     """Await `work`; turn an unforeseen exception into a value, after logging its traceback.
 
-    The one broad `except` of the program: for owners of durable rows, who must record that an attempt failed. The two
+    The broad `except` that rooms use instead of their own: for owners of durable rows, who must record that an attempt
+    failed. The two
     foreseen kinds of failure pass through.
     """
     try:

@@ -57,14 +57,14 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
             self._cursor.execute(operation, parameters or ())
             if self._cursor.description:
                 self._rows = deque(self._cursor.fetchall())
-        except Exception as error:  # noqa: BLE001 - as the class that this replaces does
+        except (sqlite3.Error, ValueError) as error:
             self._adapt_connection._handle_exception(error)  # noqa: SLF001
         return self
 
     def executemany(self, operation: Any, seq_of_parameters: Any) -> Any:
         try:
             return self._cursor.executemany(operation, seq_of_parameters)
-        except Exception as error:  # noqa: BLE001 - see above
+        except (sqlite3.Error, ValueError) as error:
             self._adapt_connection._handle_exception(error)  # noqa: SLF001
 
 
