@@ -50,9 +50,9 @@ class TryCode:
 Decision = Admit | Refuse | Ignore | TryCode
 
 
-def decide(event: MessageReceived | CommandInvoked, person: Person | None, *, listens: bool) -> Decision:
-    """`person`: who owns the sender's address on this channel, if anybody does. `listens`: the executive takes part in
-    the thread, and its place wants it to hear what people of the roster say to each other there."""
+def decide(event: MessageReceived | CommandInvoked, person: Person | None, *, overheard: bool) -> Decision:
+    """`person`: who owns the sender's address on this channel, if anybody does. `overheard`: what people of the roster
+    say to each other there is heard (see `sessions.manners`)."""
     sender = event.sender
     if sender.nature is Nature.SELF:
         return Ignore()
@@ -63,7 +63,7 @@ def decide(event: MessageReceived | CommandInvoked, person: Person | None, *, li
             code = _pairing_code(event)
             if code is not None:
                 return TryCode(code)
-            heard = listens and person is not None and _not_a_known_person(sender, person) is None
+            heard = overheard and person is not None and _not_a_known_person(sender, person) is None
             return Admit(person) if heard and person is not None else Ignore()
     refusal = _not_a_known_person(sender, person)
     code = _pairing_code(event)
@@ -76,8 +76,12 @@ def decide(event: MessageReceived | CommandInvoked, person: Person | None, *, li
 
 
 def hold(event: MessageReceived | CommandInvoked, now: datetime, stale_after: timedelta) -> Hold:
-    """Chat messages that come in long after they were written start no turn by themselves."""
-    return Hold.STALE if event.live and now - event.sent_at > stale_after else Hold.NO
+    """Chat messages that come in long after they were written start no turn by themselves; of those that were put to
+    the executive it is said so."""
+    if not event.live or now - event.sent_at <= stale_after:
+        return Hold.NO
+    overheard = isinstance(event, MessageReceived) and event.addressed is Addressed.NOT
+    return Hold.TOLD if overheard else Hold.STALE
 
 
 def immediate(event: CommandInvoked) -> bool:

@@ -7,7 +7,19 @@ from dataclasses import replace
 from bot.audit import events as audited
 from bot.audit.events import Actor, Refusal
 from bot.gateway.channel import Accepted
-from bot.gateway.events import Addressed, Body, Chain, CommandInvoked, MessageReceived, Proof, Span, SpanKind, Thread
+from bot.gateway.events import (
+    Addressed,
+    Body,
+    Chain,
+    CommandInvoked,
+    MessageReceived,
+    Nature,
+    Proof,
+    Sender,
+    Span,
+    SpanKind,
+    Thread,
+)
 from bot.gateway.operations import Reply
 from bot.intake import admit, store
 from bot.intake.model import Context
@@ -18,7 +30,8 @@ from bot.kernel.ids import InboxId, new_id
 from bot.outbox import store as outbox_store
 from bot.people import pairing
 from bot.people.model import Handle, Origin, Person
-from bot.sessions import threads
+from bot.sessions import manners, places, threads
+from bot.sessions.manners import Heard, Hearing
 from bot.sessions.threads import Session
 
 REFUSED_KEPT = 20
@@ -37,8 +50,11 @@ class Speech:
         self._rooms = rooms
 
     def take(self, event: MessageReceived | CommandInvoked) -> Accepted:
-        decision = admit.decide(event, self._context.owners.get(event.sender.address), listens=self._listens(event))
-        match decision:
+        heard = self._heard(event)
+        if isinstance(event, MessageReceived) and heard is not Heard.SPOKEN_TO:
+            event = replace(event, addressed=Addressed.NOT)
+        person = self._context.owners.get(event.sender.address)
+        match admit.decide(event, person, overheard=heard is Heard.OVERHEARD):
             case admit.Ignore():
                 return Accepted.IGNORED
             case admit.TryCode(code):
@@ -48,11 +64,36 @@ class Speech:
             case admit.Admit(person):
                 return self._admit(event, person)
 
-    def _listens(self, event: MessageReceived | CommandInvoked) -> bool:
-        if not isinstance(event.thread, Thread):
-            return False
+    def _heard(self, event: MessageReceived | CommandInvoked) -> Heard:
+        if not isinstance(event, MessageReceived) or not isinstance(event.thread, Thread):
+            return Heard.SPOKEN_TO
+        if event.addressed not in (Addressed.NOT, Addressed.THREAD):
+            return Heard.SPOKEN_TO
         session = self._rows.sessions.get(event.thread.key)
-        return session is not None and session.listens
+        shared = (
+            event.addressed is Addressed.THREAD
+            and session is not None
+            and self._shared(event.thread.key, session, event.sender)
+        )
+        hearing = session.hears if session is not None else self._hearing(event.thread.place)
+        return manners.judge(event.addressed, hearing, shared=shared)
+
+    def _hearing(self, place: str) -> Hearing:
+        """Of a place in a thread that has no session."""
+        known = places.get(self._context.tx.connection, place)
+        return known.hears if known is not None else Hearing.THREADS
+
+    def _shared(self, key: str, session: Session, sender: Sender) -> bool:
+        """Whether several people write in the thread; strangers count, though nothing of theirs is kept."""
+        if session.shared or sender.nature not in (Nature.PERSON, Nature.ANONYMOUS):
+            return session.shared
+        address = sender.address
+        gathered = any(known == session.id and other != address for known, other in self._rows.participants)
+        if not (gathered or threads.others(self._context.tx.connection, session.id, address)):
+            return False
+        threads.share(self._context.tx, session.id)
+        self._rows.sessions[key] = replace(session, shared=True)
+        return True
 
     def _admit(self, event: MessageReceived | CommandInvoked, person: Person) -> Accepted:
         event, session = self._resolve(fit(event, self._context.rules.max_text))

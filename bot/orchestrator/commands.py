@@ -18,6 +18,7 @@ from bot.llm.metered import Meter
 from bot.people.model import Person, Role
 from bot.sessions import places, threads
 from bot.sessions.audience import Audience
+from bot.sessions.manners import Hearing
 from bot.storage.database import Tx
 
 
@@ -70,8 +71,9 @@ def _room(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     if refusal is not None:
         return refusal
     if wish in LISTENING:
-        places.listen(tx, asked.place, on=LISTENING[wish])
-        return HEARS if LISTENING[wish] else HEARS_NOT
+        hearing, answer = LISTENING[wish]
+        places.listen(tx, asked.place, hearing)
+        return answer
     places.declare(tx, recorder, asked.place, Audience(wish), Actor("person", asked.person.id), asked.now)
     after = places.get(tx.connection, asked.place)
     return _describe(after or known)
@@ -96,11 +98,7 @@ def _may_not_declare(asked: Asked, known: places.Known, wish: str) -> str | None
 def _privacy(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     known = places.get(tx.connection, asked.place)
     here = _describe(known) if known is not None else "I know nothing of this place yet."
-    heard = (
-        "I also hear what is not addressed to me here."
-        if known is not None and known.listens
-        else "What is not addressed to me is neither kept nor read by me."
-    )
+    heard = _HEARD[known.hears if known is not None else Hearing.ADDRESSED]
     provider = (
         "No model provider reads along: answers are made on this machine by fixed rules."
         if asked.provider == "offline"
@@ -148,12 +146,27 @@ def _pair(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     )
 
 
-LISTENING = {"listen": True, "quiet": False}
-HEARS = (
-    "From now on I hear everything that is said here, keep it, and speak when I think that I am spoken to. "
-    "`/room quiet` ends that."
-)
-HEARS_NOT = "From now on I hear only what is addressed to me."
+LISTENING = {
+    "listen": (
+        Hearing.ALL,
+        (
+            "From now on I hear everything that is said here, keep it, and speak when I think that I am spoken to. "
+            "`/room threads` or `/room quiet` ends that."
+        ),
+    ),
+    "threads": (
+        Hearing.THREADS,
+        "From now on I hear what is addressed to me, and what is said in threads that I take part in.",
+    ),
+    "quiet": (Hearing.ADDRESSED, "From now on I hear only what is addressed to me, by my name or as an answer to me."),
+}
+_HEARD = {
+    Hearing.ALL: "I also hear what is not addressed to me here.",
+    Hearing.THREADS: (
+        "What is not addressed to me is neither kept nor read by me, except in threads that I take part in."
+    ),
+    Hearing.ADDRESSED: "What is not addressed to me is neither kept nor read by me.",
+}
 DECLARABLE = ("room", "company", "external")
 HANDLERS: Mapping[str, Handler] = {
     "help": _help,

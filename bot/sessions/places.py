@@ -17,6 +17,7 @@ from bot.kernel.ids import SessionId
 from bot.people import store as people
 from bot.people.model import Person
 from bot.sessions.audience import Audience, Evidence, judge
+from bot.sessions.manners import Hearing
 from bot.sessions.tables import place, presence, session
 from bot.storage.database import Tx
 
@@ -33,8 +34,7 @@ class Known:
     because: str
     open: bool
     """The executive is in it."""
-    listens: bool
-    """It hears there what is not addressed to it."""
+    hears: Hearing
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ def declare(tx: Tx, recorder: Recorder, key: str, audience: Audience, actor: Act
     return rejudge(tx, recorder, key, now, new=False, actor=actor)
 
 
-def listen(tx: Tx, key: str, *, on: bool) -> None:
-    """Whether messages that are not addressed to the executive are heard (and stored) in this place."""
-    tx.execute(place.update().where(place.c.key == key).values(listens=on))
+def listen(tx: Tx, key: str, hearing: Hearing) -> None:
+    """Say what is heard (and stored) in this place."""
+    tx.execute(place.update().where(place.c.key == key).values(hears=hearing.value))
 
 
 def unasked(connection: sa.Connection) -> list[Known]:
@@ -261,7 +261,7 @@ def _known(row: Any) -> Known:
         Audience(row.audience),
         row.because,
         row.open,
-        row.listens,
+        Hearing(row.hears),
     )
 
 

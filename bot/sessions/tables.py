@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from bot.gateway.events import PlaceKind
 from bot.sessions.audience import Audience
+from bot.sessions.manners import Hearing
 from bot.storage.metadata import UtcDateTime, metadata, one_of
 
 place = sa.Table(
@@ -23,11 +24,12 @@ place = sa.Table(
     sa.Column("audience", sa.Text, nullable=False),
     sa.Column("because", sa.Text, nullable=False),
     sa.Column("open", sa.Boolean, nullable=False, server_default=sa.true()),
-    sa.Column("listens", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("hears", sa.Text, nullable=False, server_default=Hearing.THREADS.value),
     sa.Column("asked_at", UtcDateTime),
     sa.Column("changed_at", UtcDateTime, nullable=False),
     one_of("kind", PlaceKind),
     one_of("audience", Audience),
+    one_of("hears", Hearing),
     sa.CheckConstraint("declared IN ('room', 'company', 'external')", name="declared"),
 )
 
@@ -52,12 +54,14 @@ session = sa.Table(
     sa.Column("audience_epoch", sa.Integer, nullable=False, server_default="0"),
     sa.Column("history_start", sa.Text),
     sa.Column("erased_before", UtcDateTime),
+    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("opened_at", UtcDateTime, nullable=False),
     sa.Index("ix_session_place_key", "place_key"),
 )
 
 """`history_start`: first turn that is still shown; it moves in blocks, never turn by turn, so that the cached prefix of
-the prompt stays the same from turn to turn. `erased_before`: what was stored before is erased."""
+the prompt stays the same from turn to turn. `erased_before`: what was stored before is erased. `shared`: somebody
+besides its first writer was seen writing in its thread."""
 
 thread = sa.Table(
     "thread",

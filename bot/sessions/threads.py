@@ -13,6 +13,7 @@ from bot.audit.events import Actor, Record, SessionChanged
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import SessionId, new_id
 from bot.sessions.audience import Audience
+from bot.sessions.manners import Hearing
 from bot.sessions.tables import OCCUPYING, participant, place, session, thread, turn
 from bot.storage.database import Tx
 from bot.storage.metadata import among
@@ -28,13 +29,15 @@ class Session:
     audience_epoch: int
     lane_busy: bool
     """A turn of it is running or waits to be run again."""
-    listens: bool = False
-    """Its place wants the executive to hear what is not addressed to it."""
+    hears: Hearing = Hearing.THREADS
+    """What its place lets the executive hear."""
+    shared: bool = False
+    """Somebody besides its first writer was seen writing in its thread."""
 
 
 def _select(*more: sa.ColumnElement[str]) -> sa.Select[Any]:
     busy = sa.exists().where(turn.c.session_id == session.c.id, among(turn.c.state, OCCUPYING))
-    return sa.select(session, place.c.audience, place.c.listens, busy.label("busy"), *more).select_from(
+    return sa.select(session, place.c.audience, place.c.hears, busy.label("busy"), *more).select_from(
         session.join(place, place.c.key == session.c.place_key)
     )
 
@@ -67,8 +70,10 @@ def open_session(tx: Tx, recorder: Recorder, channel: str, key: str, place_key: 
     tx.execute(session.insert().values(id=session_id, channel=channel, place_key=place_key, opened_at=now))
     tx.execute(thread.insert().values(key=key, session_id=session_id, since=now))
     recorder.record(tx, Record(SessionChanged("opened", 0), session=session_id))
-    audience = tx.execute(sa.select(place.c.audience).where(place.c.key == place_key)).scalar_one()
-    return Session(session_id, channel, place_key, Audience(audience), 0, 0, lane_busy=False)
+    known = tx.execute(sa.select(place.c.audience, place.c.hears).where(place.c.key == place_key)).one()
+    return Session(
+        session_id, channel, place_key, Audience(known.audience), 0, 0, lane_busy=False, hears=Hearing(known.hears)
+    )
 
 
 def new_history(tx: Tx, recorder: Recorder, session_id: SessionId, actor: Actor) -> int:
@@ -121,6 +126,21 @@ def takes_part(connection: sa.Connection, session_ids: Collection[SessionId], ad
     return {SessionId(row.session_id) for row in rows}
 
 
+def others(connection: sa.Connection, session_id: SessionId, address: str) -> bool:
+    """Whether somebody else has taken part in the session."""
+    found = connection.execute(
+        sa.select(participant.c.address)
+        .where(participant.c.session_id == session_id, participant.c.address != address)
+        .limit(1)
+    )
+    return found.first() is not None
+
+
+def share(tx: Tx, session_id: SessionId) -> None:
+    """Note that more than one person writes in its thread."""
+    tx.execute(session.update().where(session.c.id == session_id).values(shared=True))
+
+
 def _session(row: Any) -> Session:
     return Session(
         SessionId(row.id),
@@ -130,7 +150,8 @@ def _session(row: Any) -> Session:
         row.history_epoch,
         row.audience_epoch,
         bool(row.busy),
-        row.listens,
+        Hearing(row.hears),
+        row.shared,
     )
 
 

@@ -214,8 +214,8 @@ class Receiver:
             self._register.committed(moved[0].channel, moved[1])
         for (one, where, _), answer in zip(found, answers, strict=True):
             if answer is Accepted.NEW and one.event == "MESSAGE_CREATE" and where.guild is not None:
-                # A room that opted in to more than what is said to the executive.
-                self._enter(where.channel, where.guild, int(one.data["id"]), thread=where.parent is not None)
+                # A room that opted in to more than what is said to the executive: to be heard is not to take part.
+                self._enter(where.channel, where.guild, int(one.data["id"]), thread=where.ours)
         await self._register.save(inbox)
 
     async def _prepared(self, heard: _Heard) -> list[tuple[Where, InboundEvent]]:

@@ -125,10 +125,11 @@ class Register:
 
     def enter(self, channel: int, guild: int, since: int, *, thread: bool) -> None:
         """Note that a channel is used now. The list has to be saved before what it is used for is committed."""
-        if self.used_today(channel):
-            return
         known, today = self._entries.get(channel), self._today()
-        self._entries[channel] = replace(known, day=today) if known else Entry(guild, since, today, thread)
+        if known is not None and known.day == today and (known.thread or not thread):
+            return
+        taking_part = thread or (known is not None and known.thread)
+        self._entries[channel] = replace(known or Entry(guild, since, today), day=today, thread=taking_part)
         latest = sorted(self._entries.items(), key=lambda item: item[1].day, reverse=True)
         self._entries = {c: e for c, e in latest[:_AT_MOST] if today - e.day <= max(self._days, 1)}
         self._unsaved = True

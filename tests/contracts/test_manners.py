@@ -24,20 +24,7 @@ async def test_what_is_not_put_to_the_executive_is_neither_kept_nor_shown_to_the
     assert b"PINEAPPLE" not in core.brain.everything
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "telegram",
-        "discord",
-        pytest.param(
-            "slack",
-            marks=pytest.mark.xfail(
-                reason="every message of a thread of its own counts as put to it, and nothing outside threads is heard"
-            ),
-        ),
-    ],
-    indirect=True,
-)
+@those(lambda can: can.groups and can.depends)
 async def test_in_a_room_that_opted_in_the_gate_decides_whether_it_speaks(core: Core) -> None:
     await core.command(Who.ANN, "/room listen", "From now on I hear everything", Talk.GROUP)
     await core.settled()
@@ -60,6 +47,34 @@ async def test_in_a_room_that_opted_in_the_gate_decides_whether_it_speaks(core: 
     await core.far.writes(Who.BEN, "PAPAYA among us", Talk.GROUP, mention=False)
     await core.turn(Who.ANN, "MANGO for you", Talk.GROUP)
     assert not core.keeps("PAPAYA")
+
+
+@pytest.mark.parametrize("name", ["discord", "slack"], indirect=True)  # the platforms that have threads
+async def test_a_thread_is_the_executives_until_a_second_person_writes_in_it(core: Core) -> None:
+    await core.turn(Who.ANN, "MANGO to begin with", Talk.GROUP)
+    heard = await core.turn(Who.ANN, "KIWI without your name", Talk.GROUP, mention=False)
+    assert b"MANGO" in heard
+    assert core.brain.asked(LIGHT) == []  # with one person there is nothing to look at
+    await core.far.writes(Who.BEN, "PINEAPPLE among us", Talk.GROUP, mention=False)
+    await until(lambda: core.rows("SELECT 1 FROM inbox WHERE event LIKE '%PINEAPPLE%'") != [])
+    await core.settled()
+    await core.far.writes(Who.ANN, "PAPAYA back to you, Ben", Talk.GROUP, mention=False)
+    await until(lambda: core.rows("SELECT 1 FROM inbox WHERE event LIKE '%PAPAYA%'") != [])
+    await core.settled()
+    silent = core.rows("SELECT event FROM inbox WHERE state = 'silent'")
+    assert ["PINEAPPLE" in row["event"] for row in silent] == [True, False]
+    assert len(core.brain.asked()) == 2
+    heard = await core.turn(Who.ANN, "COCONUT for you", Talk.GROUP)
+    assert b"PAPAYA" in heard
+    core.brain.says_yes = True
+    await core.turn(Who.BEN, "and mine?", Talk.GROUP, mention=False)
+
+
+@pytest.mark.parametrize("name", ["slack"], indirect=True)  # elsewhere the command itself is said outside of threads
+async def test_a_room_that_opted_in_is_heard_outside_of_threads_too(core: Core) -> None:
+    await core.command(Who.ANN, "/room listen", "From now on I hear everything", Talk.OTHER)
+    core.brain.says_yes = True
+    await core.turn(Who.BEN, "COCONUT, anyone?", Talk.GROUP, mention=False)
 
 
 async def test_privacy_is_told_in_plain_words(core: Core) -> None:

@@ -66,7 +66,7 @@ CODE = "abcd-efgh-jkmn"
     ],
 )
 def test_decision(event: MessageReceived | CommandInvoked, owner: Person | None, decided: admit.Decision) -> None:
-    assert admit.decide(event, owner, listens=False) == decided
+    assert admit.decide(event, owner, overheard=False) == decided
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,12 @@ def test_decision(event: MessageReceived | CommandInvoked, owner: Person | None,
 )
 def test_chat_messages_that_come_too_late_are_held(age: timedelta, live: bool, held: Hold) -> None:
     assert admit.hold(message("1", live=live), START + age, timedelta(hours=2)) is held
+
+
+def test_of_what_was_only_overheard_too_late_nothing_is_said() -> None:
+    overheard = message("1", addressed=Addressed.NOT, thread=GROUP)
+    assert admit.hold(overheard, START + timedelta(hours=3), timedelta(hours=2)) is Hold.TOLD
+    assert admit.hold(overheard, START + timedelta(hours=1), timedelta(hours=2)) is Hold.NO
 
 
 @pytest.mark.parametrize(("name", "immediate"), [("stop", True), ("status", True), ("new", False), ("help", False)])

@@ -14,6 +14,7 @@ from bot.llm.tables import spend
 from bot.people import store as people
 from bot.sessions import places
 from bot.sessions.audience import Audience
+from bot.sessions.manners import Hearing
 from bot.storage.database import Tx
 from tests.clock import START
 from tests.intake.events import GROUP, command, dm, message
@@ -120,7 +121,7 @@ async def test_the_gate_is_paid_for_too_and_over_budget_it_is_silent(office: Off
     await rooms.declare(Audience.ROOM)
     await office.hear(message("0", "hello", thread=GROUP, addressed=Addressed.MENTION))
     await office.ended("answered")
-    await office.database.write(lambda tx: places.listen(tx, "test:room", on=True))
+    await office.database.write(lambda tx: places.listen(tx, "test:room", Hearing.ALL))
     office.model.answer = lambda request: "no"
     await office.hear(message("1", "lunch?", thread=GROUP, addressed=Addressed.NOT))
     await office.ended("answered", "silent")
