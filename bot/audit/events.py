@@ -1,7 +1,8 @@
 """The closed vocabulary: one frozen payload per type of event.
 
 A payload holds ids, numbers, enums and short names of our own making. What a person wrote or is called goes into the
-record's `text`, which can be erased. A new type is a new class here; a type that stands nowhere here cannot be logged.
+record's `text`, which can be erased. A new type is a new class here or in `events_memory`; what stands in neither can
+not be logged (`vocabulary`).
 """
 
 from __future__ import annotations
@@ -442,9 +443,6 @@ class KnowledgeRetrieved(Payload):
     """Whether the index of meanings was asked too."""
     withheld: int
     """Sections that were asked for and may not, or not any more, be shown."""
-
-
-VOCABULARY: dict[str, type[Payload]] = {cls.type: cls for cls in Payload.__subclasses__()}
 
 
 @dataclass(frozen=True, slots=True)

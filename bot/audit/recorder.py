@@ -12,8 +12,9 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from bot.audit.chain import GENESIS, row_hash, text_mac
-from bot.audit.events import VOCABULARY, Record, payload_fields
+from bot.audit.events import Record, payload_fields
 from bot.audit.tables import audit, content
+from bot.audit.vocabulary import VOCABULARY
 from bot.kernel.clock import Clock
 from bot.kernel.ids import new_id
 from bot.kernel.logs import Redactor

@@ -11,10 +11,11 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.audit import timeline
-from bot.audit.events import VOCABULARY, ContentViewed, Record
+from bot.audit.events import ContentViewed, Record
 from bot.audit.recorder import Head, Recorder
 from bot.audit.timeline import Entry
 from bot.audit.verify import Verdict, verify
+from bot.audit.vocabulary import VOCABULARY
 from bot.control.request import OPERATOR, Request, parsed
 from bot.gateway.channel import LocalPeer
 from bot.kernel.errors import PermanentError

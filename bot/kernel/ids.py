@@ -22,6 +22,8 @@ ContentId = NewType("ContentId", str)
 DocumentId = NewType("DocumentId", str)
 SectionId = NewType("SectionId", str)
 ChunkId = NewType("ChunkId", str)
+ClaimId = NewType("ClaimId", str)
+EvidenceId = NewType("EvidenceId", str)
 BlobHash = NewType("BlobHash", str)
 """Lower-case SHA-256 of a file's bytes, 64 hexadecimal digits."""
 

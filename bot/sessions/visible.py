@@ -1,4 +1,4 @@
-"""What a scope may see of the company: pure SQL over rooms, people and who is where.
+"""What a scope may see, of the company and of what belongs to sessions: pure SQL over rooms, people and who is where.
 
 A room sees what everyone in it may see. So a department's things are shown in a room only if each of the people in it
 belongs to the department, and an `external` room sees what is public.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -15,6 +16,7 @@ from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.scope import DepartmentScope, OperatorScope, PersonScope, Scope, SessionScope
 from bot.people import store as people
 from bot.people.model import Person
+from bot.people.tables import handle
 from bot.sessions.audience import Audience
 from bot.sessions.tables import place, presence, session
 
@@ -41,6 +43,65 @@ def company_view(connection: sa.Connection, scope: Scope) -> CompanyView:
             return CompanyView(company=True, departments=frozenset({scope.department}))
         case OperatorScope():
             return CompanyView(company=True, every_department=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What a scope may be shown of things that belong to a session, one of its audience epochs and an instant."""
+
+    scope: Scope
+    company: CompanyView
+    epoch: int | None = None
+    """Of a `SessionScope`: only what was said to the same readers is shown, not what was before a widening."""
+
+    def within(
+        self,
+        session_id: sa.ColumnElement[str],
+        audience_epoch: sa.ColumnElement[int],
+        at: sa.ColumnElement[datetime],
+    ) -> sa.ColumnElement[bool]:
+        """The condition for rows that are the session's own. Company-wide things are asked for with `company`."""
+        match self.scope:
+            case SessionScope(session=own):
+                return sa.and_(session_id == own, audience_epoch == self.epoch)
+            case PersonScope(person=person):
+                return _while_present(person, session_id, at)
+            case DepartmentScope():
+                return sa.false()
+            case OperatorScope():
+                return sa.true()
+
+
+def visible(connection: sa.Connection, scope: Scope) -> Visible:
+    """What the scope stands for at this moment. A session that is not there sees nothing."""
+    epoch = None
+    if isinstance(scope, SessionScope):
+        epoch = connection.execute(_EPOCH, {"session": scope.session}).scalar()
+    return Visible(scope, company_view(connection, scope), -1 if epoch is None else epoch)
+
+
+_EPOCH = sa.select(session.c.audience_epoch).where(session.c.id == sa.bindparam("session"))
+
+
+def _while_present(
+    person: PersonId, session_id: sa.ColumnElement[str], at: sa.ColumnElement[datetime]
+) -> sa.ColumnElement[bool]:
+    """The session stands in a room in which an account of the person was at that time."""
+    there = (
+        sa.select(sa.literal(1))
+        .select_from(
+            session.join(place, place.c.key == session.c.place_key)
+            .join(presence, presence.c.place_key == place.c.key)
+            .join(handle, sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address))
+        )
+        .where(
+            session.c.id == session_id,
+            handle.c.person_id == person,
+            presence.c.since <= at,
+            sa.or_(presence.c.until.is_(None), presence.c.until > at),
+        )
+    )
+    return sa.exists(there)
 
 
 def person_view(connection: sa.Connection, person: PersonId) -> CompanyView:

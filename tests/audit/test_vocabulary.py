@@ -10,13 +10,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from bot.audit import events
-from bot.audit.events import VOCABULARY, Payload, Record
+from bot.audit import events, events_memory
+from bot.audit.events import Payload, Record
 from bot.audit.recorder import Recorder, UndeclaredEventError
+from bot.audit.vocabulary import VOCABULARY
 from bot.storage.database import Database
 
 IDS = {
-    *("ChunkId", "DocumentId", "InboxId", "OutboxId", "PersonId", "SectionId", "SessionId", "TaskId", "TurnId"),
+    *("ChunkId", "ClaimId", "DocumentId", "InboxId", "MessageId", "OutboxId", "PersonId", "SectionId", "SessionId"),
+    *("TaskId", "TurnId"),
 }
 
 NAMES = {
@@ -71,7 +73,7 @@ def _holds_text(kind: Any) -> bool:
 @pytest.mark.parametrize("payload", VOCABULARY.values(), ids=VOCABULARY.keys())
 def test_a_payload_holds_ids_numbers_enums_and_short_names_only(payload: type[Payload]) -> None:
     assert is_dataclass(payload)
-    hints = get_type_hints(payload, vars(events))
+    hints = get_type_hints(payload, vars(events) | vars(events_memory))
     for field in fields(payload):
         kind = hints[field.name]
         if _holds_text(kind):
@@ -81,7 +83,8 @@ def test_a_payload_holds_ids_numbers_enums_and_short_names_only(payload: type[Pa
 
 
 def test_types_are_unique_and_each_payload_states_its_own() -> None:
-    declared = [cls for cls in vars(events).values() if isinstance(cls, type) and issubclass(cls, Payload)]
+    named = {**vars(events), **vars(events_memory)}
+    declared = [cls for cls in named.values() if isinstance(cls, type) and issubclass(cls, Payload)]
     declared.remove(Payload)
     assert len(declared) == len(VOCABULARY)
     assert all(VOCABULARY[cls.type] is cls for cls in declared)

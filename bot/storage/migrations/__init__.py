@@ -4,5 +4,5 @@
 against the scripts.
 """
 
-KNOWN: tuple[str, ...] = ("0001",)
+KNOWN: tuple[str, ...] = ("0001", "0002")
 HEAD = KNOWN[-1]

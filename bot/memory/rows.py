@@ -1,0 +1,104 @@
+"""Rows and values of claims, and a claim's fields as its events tell them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any
+
+from bot.kernel.ids import ClaimId, MessageId, PersonId, SessionId, TurnId
+from bot.memory.model import (
+    Author,
+    Claim,
+    Evidence,
+    Held,
+    Kind,
+    Source,
+    Status,
+    Support,
+    Trust,
+    Visibility,
+    Work,
+)
+
+CHANGEABLE = frozenset(
+    {
+        *("statement", "rationale", "outcome", "domain", "department", "subject", "visibility", "status", "held"),
+        *("source", "support", "trust", "confidence", "work", "owner", "due", "valid_from", "valid_to", "said_at"),
+        *("replaced_by", "author", "by_person", "promotion_by"),
+    }
+)
+
+
+def claim_of(row: Any) -> Claim:
+    """A row of the claim table that is not erased."""
+    return Claim(
+        ClaimId(row.id),
+        Kind(row.kind),
+        row.statement,
+        row.rationale,
+        row.outcome,
+        row.domain,
+        row.department,
+        row.subject,
+        row.speaker,
+        SessionId(row.session_id),
+        TurnId(row.turn_id) if row.turn_id else None,
+        row.history_epoch,
+        row.audience_epoch,
+        Visibility(row.visibility),
+        Status(row.status),
+        tuple(Held(each) for each in row.held),
+        Source(row.source),
+        Support(row.support),
+        Trust(row.trust),
+        row.confidence,
+        Work(row.work) if row.work else None,
+        PersonId(row.owner) if row.owner else None,
+        row.due,
+        row.said_at,
+        row.heard_at,
+        row.valid_from,
+        row.valid_to,
+        row.recorded_at,
+        row.retired_at,
+        row.touched_at,
+        ClaimId(row.replaced_by) if row.replaced_by else None,
+        Author(row.author_kind, row.author),
+        row.by_person,
+        PersonId(row.promotion_by) if row.promotion_by else None,
+        row.version,
+    )
+
+
+def evidence_value(row: Any) -> Evidence:
+    values = {each.name: getattr(row, each.name) for each in fields(Evidence) if each.name not in ("message", "trust")}
+    return Evidence(**values, message=MessageId(row.message_id), trust=Trust(row.trust))
+
+
+def row_of(of: Claim) -> dict[str, Any]:
+    values = {each.name: getattr(of, each.name) for each in fields(Claim)}
+    author: Author = values.pop("author")
+    values["session_id"], values["turn_id"] = values.pop("session"), values.pop("turn")
+    values |= {"author_kind": author.kind, "author": author.name, "held": [each.value for each in of.held]}
+    return {name: value.value if isinstance(value, StrEnum) else value for name, value in values.items()}
+
+
+def told(of: Claim) -> dict[str, object]:
+    """The changeable fields as an event tells them."""
+    return {name: _plain(getattr(of, name)) for name in sorted(CHANGEABLE)}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case StrEnum():
+            return value.value
+        case datetime() | date():
+            return value.isoformat()
+        case tuple():
+            return [_plain(each) for each in value]
+        case Author():
+            return asdict(value)
+        case _:
+            return value
