@@ -34,7 +34,7 @@ cases: $(BIN)/.dev  ## how many of the collected field faults pass
 	$(BIN)/python -m tests.cases
 
 bench: $(BIN)/.dev  ## against a plain bot, as ratios
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench --all
 
 eval: $(BIN)/.dev  ## how well questions find their notes; writes docs/evaluation.md
 	$(BIN)/python -m tests.evaluation --knowledge

@@ -1,6 +1,6 @@
 """The far ends as processes of their own, and the load that they make.
 
-`python -m tests.bench.far_end telegram NAME…` holds one Bot API for each subject, writes messages and takes the time
+`python -m tests.bench.far_end CHANNEL NAME…` holds one platform for each subject, writes messages and takes the time
 of what is delivered; `… model` is the Messages API with an instant model. Both read commands from standard input and
 answer each with one line of JSON: nothing of the load goes through a connection that the subjects use.
 """
@@ -19,15 +19,15 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bot.kernel.supervise import cancel, start
+from tests.bench.crowds import CROWDS, KEEP, Crowd, since
 from tests.bench.report import covered, judge_order
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.anthropic_reply import Reply, say
 from tests.fakes.anthropic_script import ModelRequest
-from tests.fakes.faults import JsonObject
-from tests.fakes.telegram import FakeTelegram
+from tests.fakes.faults import JsonObject, Record
 
-KEEP = 500
 PATIENCE = 60.0
+LOOK = 0.001
 
 Command = Callable[[JsonObject], Awaitable[JsonObject]]
 
@@ -50,34 +50,50 @@ class Written:
 class Load:
     """People who write to one subject. All times are `time.monotonic()`."""
 
-    def __init__(self, telegram: FakeTelegram) -> None:
-        self._telegram = telegram
+    def __init__(self, crowd: Crowd) -> None:
+        self._crowd = crowd
         self._open: dict[int, asyncio.Future[float]] = {}
         self._number = 0
         self._sequence: list[tuple[int, list[int]]] = []
+        self._said: dict[str, list[int]] = {}
+        """What messages say that may still be edited."""
+        self._first: asyncio.Future[float] | None = None
 
-    async def watch(self) -> None:
-        """Tell those who wait of every delivery."""
-        deliveries, seen = self._telegram.deliveries, 0
+    async def watch(self, record: Record) -> None:
+        """Tell those who wait of everything that is said in `record`."""
+        seen = 0
         while True:
-            await deliveries.until(lambda: deliveries.count() > seen, timeout=86_400)  # noqa: B023 - awaited here
-            news = [entry for entry in deliveries if entry.seq > seen]
-            for entry in news:
-                numbers = covered(str(entry.body["text"]))
-                self._sequence.append((int(entry.body["chat_id"]), numbers))
+            await record.until(lambda: record.count() > seen, timeout=86_400)  # noqa: B023 - awaited here
+            for entry in since(record, seen):
+                seen = entry.seq
+                shown = self._crowd.shown(entry)
+                if shown is None:
+                    continue
+                chat, message, text = shown
+                if self._first is not None and not self._first.done():
+                    self._first.set_result(entry.at)
+                numbers = covered(text)
+                earlier = self._said.get(message)
+                if earlier is not None and numbers[: len(earlier)] == earlier:
+                    numbers = numbers[len(earlier) :]  # an edit says again what it adds to
+                    if not numbers:
+                        continue
+                self._said[message] = [*(earlier or ()), *numbers]
+                self._sequence.append((chat, numbers))
                 for number in numbers:
                     future = self._open.pop(number, None)
                     if future is not None:
                         future.set_result(entry.at)
-            seen = news[-1].seq
 
     async def first(self, command: JsonObject) -> JsonObject:
         """Write `text` to `chat`, perhaps before the subject is started; when was it answered?"""
-        before = self._telegram.deliveries.count()
-        at = time.monotonic()
-        self._telegram.world.private_message(command["chat"], command["text"])
-        found = await self._telegram.deliveries.wait(before + 1, timeout=PATIENCE)
-        return {"written": at, "answered": found[-1].at}
+        self._first = asyncio.get_running_loop().create_future()
+        async with asyncio.timeout(PATIENCE):
+            while not self._crowd.listening():  # noqa: ASYNC110 - a new connection rings no bell
+                await asyncio.sleep(LOOK)
+            at = time.monotonic()
+            self._crowd.write(command["chat"], command["text"])
+            return {"written": at, "answered": await self._first}
 
     async def one_by_one(self, command: JsonObject) -> JsonObject:
         """`count` messages over `chats`, each `pause` seconds after the answer to the one before: round trips."""
@@ -92,7 +108,7 @@ class Load:
 
     async def burst(self, command: JsonObject) -> JsonObject:
         """Every chat writes `each` messages before anything is answered."""
-        self._sequence.clear()
+        self._forget()
         written: dict[int, list[Written]] = {chat: [] for chat in command["chats"]}
         for _ in range(command["each"]):
             for chat, list_of in written.items():
@@ -101,7 +117,7 @@ class Load:
 
     async def side_by_side(self, command: JsonObject) -> JsonObject:
         """Every chat writes `each` messages, one after the answer to the other; all chats at the same time."""
-        self._sequence.clear()
+        self._forget()
         written: dict[int, list[Written]] = {chat: [] for chat in command["chats"]}
 
         async def person(chat: int) -> None:
@@ -116,8 +132,12 @@ class Load:
         self._number += 1
         written = Written(self._number, time.monotonic(), asyncio.get_running_loop().create_future())
         self._open[self._number] = written.answered
-        self._telegram.world.private_message(chat, f"This is message #{self._number} of the run.")
+        self._crowd.write(chat, f"This is message #{self._number} of the run.")
         return written
+
+    def _forget(self) -> None:
+        self._sequence.clear()
+        self._said.clear()
 
     async def _answer(self, written: Written) -> float:
         async with asyncio.timeout(PATIENCE):
@@ -147,12 +167,15 @@ async def serve(hello: JsonObject, commands: Mapping[str, Command]) -> None:
         print(json.dumps(await commands[command["do"]](command)), flush=True)
 
 
-async def telegram(names: Sequence[str]) -> None:
+async def platform(channel: str, names: Sequence[str]) -> None:
     async with AsyncExitStack() as stack:
-        servers = {name: await stack.enter_async_context(FakeTelegram(keep=KEEP)) for name in names}
-        loads = {name: Load(server) for name, server in servers.items()}
+        crowds = {name: CROWDS[channel]() for name in names}
+        for crowd in crowds.values():
+            await stack.enter_async_context(crowd.server)
+        loads = {name: Load(crowd) for name, crowd in crowds.items()}
         for name, load in loads.items():
-            stack.push_async_callback(cancel, start(f"watch:{name}", load.watch()))
+            for record in crowds[name].records:
+                stack.push_async_callback(cancel, start(f"watch:{name}", load.watch(record)))
 
         def command(kind: str) -> Command:
             async def run(asked: JsonObject) -> JsonObject:
@@ -161,7 +184,7 @@ async def telegram(names: Sequence[str]) -> None:
 
             return run
 
-        hello = {name: {"url": server.url, "token": server.token} for name, server in servers.items()}
+        hello = {name: crowd.hello() for name, crowd in crowds.items()}
         await serve(hello, {kind: command(kind) for kind in ("first", "one_by_one", "burst", "side_by_side")})
 
 
@@ -183,10 +206,10 @@ def _tells_something(record: logging.LogRecord) -> bool:
 def main() -> None:
     logging.getLogger("aiohttp.server").addFilter(_tells_something)
     parser = argparse.ArgumentParser(description="A far end of the benchmark.")
-    parser.add_argument("kind", choices=["telegram", "model"])
+    parser.add_argument("kind", choices=[*CROWDS, "model"])
     parser.add_argument("subjects", nargs="*")
     options = parser.parse_args()
-    asyncio.run(telegram(options.subjects) if options.kind == "telegram" else model())
+    asyncio.run(model() if options.kind == "model" else platform(options.kind, options.subjects))
 
 
 if __name__ == "__main__":

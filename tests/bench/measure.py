@@ -59,19 +59,28 @@ class Taken:
     idle: float = 0.0
 
 
-async def run(command: Sequence[str], plan: Plan, say: Callable[[str], None]) -> list[Figure]:
+async def run(
+    command: Sequence[str], plan: Plan, say: Callable[[str], None], channels: Sequence[str] = ("telegram",)
+) -> list[Figure]:
     """Measure everything. `command` starts the daemon; `say` is told how it goes."""
+    found: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder = Path(name)
-        async with AsyncExitStack() as stack:
-            model = await stack.enter_async_context(subjects.far_end("model"))
-            telegram = await stack.enter_async_context(subjects.far_end("telegram", "plain", "daemon", "embedded"))
-            taken = {"plain": Taken(), "daemon": Taken(), "embedded": Taken()}
-            bench = _Bench(command, plan, say, folder, telegram, model, taken)
-            await bench.starts()
-            await bench.side_by_side()
-            bench_mail = await bench.embedded()
-    return [*figures(taken, bench_mail, plan), *await consults.figures()]
+        for channel in channels:
+            folder = Path(name) / channel
+            folder.mkdir()
+            subjects_of = ("plain", "daemon", *(("embedded",) if channel == "telegram" else ()))
+            async with AsyncExitStack() as stack:
+                model = await stack.enter_async_context(subjects.far_end("model"))
+                far_end = await stack.enter_async_context(subjects.far_end(channel, *subjects_of))
+                taken = {name: Taken() for name in subjects_of}
+                bench = _Bench(command, plan, say, folder, channel, far_end, model, taken)
+                await bench.starts()
+                await bench.side_by_side()
+                if channel == "telegram":
+                    found += [*figures(taken, await bench.embedded(), plan), *await consults.figures()]
+                else:
+                    found += figures_of(channel, taken)
+    return found
 
 
 @dataclass
@@ -80,7 +89,8 @@ class _Bench:
     plan: Plan
     say: Callable[[str], None]
     folder: Path
-    telegram: FarEnd
+    channel: str
+    far_end: FarEnd
     model: FarEnd
     taken: Mapping[str, Taken]
     _made: int = 0
@@ -88,19 +98,20 @@ class _Bench:
     def _subject(self, name: str, people: Sequence[int]) -> Subject:
         """The subject with nothing stored yet. `people` are those it knows, if it is one that knows people."""
         self._made += 1
-        there = self.telegram.hello[name]
+        there = self.far_end.hello[name]
         folder = self.folder / f"{name}-{self._made}"
         if name == "plain":
-            return subjects.plain(there["url"], there["token"], self.model.hello["url"])
+            return subjects.plain(self.channel, there, self.model.hello["url"])
         model_url = self.model.hello["url"] if name == "daemon" else None
-        return subjects.daemon(self.command, folder, people, there["url"], there["token"], model_url)
+        return subjects.daemon(self.command, folder, self.channel, people, there, model_url)
 
     async def starts(self) -> None:
-        """From the start of the process to the answer to a message that waits already."""
+        """From the start of the process to the answer to a message that waits already; where a platform tells a new
+        client nothing of what was said before, it is written as soon as the client listens."""
         for number in range(self.plan.starts):
-            for name in ("plain", "daemon", "embedded"):
+            for name in self.taken:
                 chat = NEW_CHATS[number % len(NEW_CHATS)]
-                waiting = start("first", self.telegram.do("first", subject=name, chat=chat, text="hello"))
+                waiting = start("first", self.far_end.do("first", subject=name, chat=chat, text="hello"))
                 await asyncio.sleep(0.1)
                 async with subjects.running(self._subject(name, NEW_CHATS), self.folder / f"{name}.log") as process:
                     ended = start("ended", process.process.wait())
@@ -128,10 +139,10 @@ class _Bench:
                 for name in ("plain", "daemon")
             }
             for name, process in alive.items():
-                await self.telegram.do("first", subject=name, chat=people[0], text="hello")
+                await self.far_end.do("first", subject=name, chat=people[0], text="hello")
                 await asyncio.sleep(SETTLE)
                 self.taken[name].rss_idle = process.rss()
-                await self.telegram.do("one_by_one", subject=name, chats=chats_of(0), count=100, pause=0)
+                await self.far_end.do("one_by_one", subject=name, chats=chats_of(0), count=100, pause=0)
             for number in range(self.plan.rounds):
                 order = ("plain", "daemon") if number % 2 else ("daemon", "plain")
                 for name in order:
@@ -143,25 +154,26 @@ class _Bench:
                         for name in order
                     )
                 )
-            await self._growth(alive)
-            await self._idle(alive)
+            if self.channel == "telegram":
+                await self._growth(alive)
+                await self._idle(alive)
 
     async def _round(self, name: str, process: Running, chats: Sequence[int]) -> None:
         """Every round has chats of its own, so that history stays as short as it mostly is."""
         taken = self.taken[name]
         count = self.plan.messages
         # A first contact costs more: the room is judged, the session opened, the person told who reads what.
-        await self.telegram.do("one_by_one", subject=name, chats=chats, count=len(chats), pause=0)
+        await self.far_end.do("one_by_one", subject=name, chats=chats, count=len(chats), pause=0)
         before = process.cpu()
-        paced = await self.telegram.do("one_by_one", subject=name, chats=chats, count=count, pause=self.plan.pause)
+        paced = await self.far_end.do("one_by_one", subject=name, chats=chats, count=count, pause=self.plan.pause)
         await asyncio.sleep(0.05)  # what follows an answer belongs to it
         taken.trips += paced["seconds"]
         taken.cpu.append((process.cpu() - before) / count)
-        close = await self.telegram.do("one_by_one", subject=name, chats=chats, count=count // 2, pause=0)
+        close = await self.far_end.do("one_by_one", subject=name, chats=chats, count=count // 2, pause=0)
         taken.close_trips += close["seconds"]
         for kind, speeds in (("burst", taken.bursts), ("side_by_side", taken.side_by_side)):
             before = process.cpu()
-            done = await self.telegram.do(kind, subject=name, chats=chats, each=4)
+            done = await self.far_end.do(kind, subject=name, chats=chats, each=4)
             speeds.append(done["messages"] / done["seconds"])
             taken.faults += done["faults"]
             if kind == "burst":
@@ -175,13 +187,11 @@ class _Bench:
             await asyncio.sleep(SETTLE)
             self.taken[name].rss_before = process.rss()
             each = self.plan.growth // CHATS_AT_ONCE
-            done = await self.telegram.do("side_by_side", subject=name, chats=chats_of(0), each=each)
+            done = await self.far_end.do("side_by_side", subject=name, chats=chats_of(0), each=each)
             self.taken[name].faults += done["faults"]
             await asyncio.sleep(SETTLE)
             self.taken[name].rss_after = process.rss()
-            late = await self.telegram.do(
-                "one_by_one", subject=name, chats=chats_of(0), count=50, pause=self.plan.pause
-            )
+            late = await self.far_end.do("one_by_one", subject=name, chats=chats_of(0), count=50, pause=self.plan.pause)
             self.taken[name].late_trips = late["seconds"]
             self.say(f"{name}: {self.taken[name].rss_before:.1f} MB → {self.taken[name].rss_after:.1f} MB")
 
@@ -260,4 +270,30 @@ def figures(taken: Mapping[str, Taken], by_mail: Taken, plan: Plan) -> list[Figu
         both("processor, idle", "%", lambda t: t.idle, report.IDLE),
         Figure("processor, idle, no settings", "%", by_mail.idle, None, report.IDLE),
         both("request of a hello", "bytes", lambda t: t.hello_bytes),
+    ]  # fmt: skip
+
+
+def figures_of(channel: str, taken: Mapping[str, Taken]) -> list[Figure]:
+    """Of another channel: what depends on it."""
+    daemon, plain = taken["daemon"], taken["plain"]
+
+    def both(
+        name: str, unit: str, of: Callable[[Taken], float], aim: report.Aim | None = None, note: str = ""
+    ) -> Figure:
+        return Figure(f"{channel}: {name}", unit, of(daemon), of(plain), aim, note)
+
+    return [
+        both("round trip, p50", "ms", lambda t: 1000 * median(t.trips), report.P50),
+        both("round trip, p95", "ms", lambda t: 1000 * percentile(t.trips, 0.95), report.P95),
+        both("without a pause, p50", "ms", lambda t: 1000 * median(t.close_trips)),
+        both("processor per message", "ms", lambda t: 1000 * median(t.cpu)),
+        both(
+            "200 messages over 50 chats at once", "msg/s", lambda t: median(t.bursts), report.THROUGHPUT,
+            f"{daemon.answers} answers of the daemon, {plain.answers} of the plain bot",
+        ),
+        both("the same, each after the answer to the last", "msg/s", lambda t: median(t.side_by_side)),
+        both("processor per message then", "ms", lambda t: 1000 * median(t.side_cpu)),
+        both("lost, doubled or misordered", "chats", lambda t: len(t.faults), report.NONE),
+        both("start to first answer", "s", lambda t: median(t.starts), report.FIRST_ANSWER),
+        both("memory, idle", "MB", lambda t: t.rss_idle, report.RSS),
     ]  # fmt: skip

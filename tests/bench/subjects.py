@@ -13,10 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.bench.crowds import handle
+
 JsonObject = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_WITHIN = 30.0
+KEYS: Mapping[str, Mapping[str, str]] = {
+    "telegram": {"url": "base_url", "token": "token"},
+    "discord": {"url": "base_url", "gateway": "gateway_url", "token": "token"},
+    "slack": {"url": "base_url", "token": "bot_token", "app_token": "app_token"},
+}
+"""What a far end says of itself, and the setting that takes it."""
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -128,13 +136,14 @@ async def far_end(*arguments: str) -> AsyncIterator[FarEnd]:
         await process.wait()
 
 
-def plain(url: str, token: str, model_url: str) -> Subject:
+def plain(channel: str, there: Mapping[str, str], model_url: str) -> Subject:
+    """The yardstick of a channel. `there`: what the far end said of itself."""
+    module = "plain_bot" if channel == "telegram" else f"plain_{channel}"
     return Subject(
         "plain",
-        (sys.executable, "-m", "tests.bench.plain_bot"),
+        (sys.executable, "-m", f"tests.bench.{module}"),
         {
-            "TELEGRAM_URL": url,
-            "TELEGRAM_TOKEN": token,
+            **{f"{channel.upper()}_{key.upper()}": value for key, value in there.items()},
             "ANTHROPIC_BASE_URL": model_url,
             "ANTHROPIC_API_KEY": "sk-ant-bench",
         },
@@ -142,26 +151,30 @@ def plain(url: str, token: str, model_url: str) -> Subject:
 
 
 def daemon(
-    command: Sequence[str], folder: Path, people: Sequence[int], url: str, token: str, model_url: str | None
+    command: Sequence[str],
+    folder: Path,
+    channel: str,
+    people: Sequence[int],
+    there: Mapping[str, str],
+    model_url: str | None,
 ) -> Subject:
-    """The daemon with Telegram, everything else at its defaults; `model_url` None: the embedded model."""
+    """The daemon with one channel, everything else at its defaults; `model_url` None: the embedded model."""
     settings = [
         f'data_dir = "{folder / "data"}"',
         "[web]",
         "port = 0",
         "[channels.email.smtp]",
         "port = 0",
-        "[channels.telegram]",
+        f"[channels.{channel}]",
         "enabled = true",
-        f'token = "{token}"',
-        f'base_url = "{url}"',
+        *(f'{KEYS[channel][key]} = "{value}"' for key, value in there.items()),
         "[llm]",
         *(['provider = "offline"'] if model_url is None else ['api_key = "sk-ant-bench"', f'base_url = "{model_url}"']),
     ]
     for number in people:
         role = "principal" if number == people[0] else "member"
         settings += [f"[people.person{number}]", f'name = "Person {number}"', f'role = "{role}"']
-        settings += [f"telegram = [{number}]"]
+        settings += [f"{channel} = [{handle(channel, number)}]"]
     return _configured("daemon", command, folder, settings)
 
 

@@ -62,7 +62,8 @@ async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
         await killed(runs[-1], KILLS // len(folders))
     tables: dict[str, Mapping[str, Tally]] = {run.far_end.name: run.table() for run in runs}
     everything = total(tables.values())
-    print(f"\n{HEAD}")
+    shown = f"KILLS={KILLS} FAR_ENDS={','.join(FAR_ENDS)} SEED={SEED}"
+    print(f"\n$ {shown} python -m pytest tests/e2e/test_soak_kill.py -m slow -s\n{HEAD}")
     for name, tallies in tables.items():
         print(printed(name, tallies))
     print(printed("together", {"": everything}))
