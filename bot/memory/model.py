@@ -13,6 +13,8 @@ from bot.kernel.ids import ClaimId, EvidenceId, MessageId, PersonId, SessionId, 
 
 EXECUTIVE = "executive"
 """The speaker of advice."""
+HANDLE = 6
+"""Last characters of an id, by which people and the model name a claim: random ones, unique enough in what one sees."""
 
 
 class Kind(StrEnum):
@@ -215,6 +217,10 @@ class Claim:
     @property
     def standing(self) -> bool:
         return self.status.value in STANDING
+
+    @property
+    def handle(self) -> str:
+        return self.id[-HANDLE:]
 
 
 @dataclass(frozen=True, slots=True)

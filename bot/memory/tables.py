@@ -168,10 +168,11 @@ claim_shown = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("score", sa.Integer, nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
-    sa.CheckConstraint("way IN ('block', 'recall', 'read')", name="way"),
+    sa.CheckConstraint("way IN ('block', 'recall', 'read', 'asked')", name="way"),
     sa.Index("ix_claim_shown_claim_id", "claim_id"),
 )
-"""Which claim stood before the model in which turn; `score` in millionths."""
+"""Which claim stood before the model in which turn; `score` in millionths. `asked`: with the wish to ask whether it
+still stands."""
 
 tombstone = sa.Table(
     "tombstone",

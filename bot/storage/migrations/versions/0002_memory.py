@@ -150,7 +150,7 @@ def upgrade() -> None:
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("score", sa.Integer(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.CheckConstraint("way IN ('block', 'recall', 'read')", name=op.f("ck_claim_shown_way")),
+        sa.CheckConstraint("way IN ('block', 'recall', 'read', 'asked')", name=op.f("ck_claim_shown_way")),
         sa.PrimaryKeyConstraint("turn_id", "claim_id", "way", name=op.f("pk_claim_shown")),
     )
     op.create_index("ix_claim_shown_claim_id", "claim_shown", ["claim_id"])
