@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1, help="the same choices again (not the same timing)")
     parser.add_argument("--kill", action="store_true", help="kill the daemon now and then, too")
+    parser.add_argument("--keep", type=Path, default=None, help="a new folder for the daemon's data, to be looked at")
     parser.add_argument("--write-docs", action="store_true", help="fill docs/reliability.md from the last runs, only")
     asked = parser.parse_args()
     if asked.write_docs:
@@ -28,9 +29,11 @@ def main() -> int:
     def say(line: str) -> None:
         print(f"\r{line:<70}", end="", file=sys.stderr, flush=True)
 
-    with TemporaryDirectory(prefix="oe-") as home:
+    with TemporaryDirectory(prefix="oe-") as passing:
+        home = asked.keep or Path(passing)
+        home.mkdir(parents=True, exist_ok=True)
         soak = Soak(
-            Path(home), messages=asked.messages, seconds=60 * asked.minutes, seed=asked.seed, kill=asked.kill, say=say
+            home, messages=asked.messages, seconds=60 * asked.minutes, seed=asked.seed, kill=asked.kill, say=say
         )
         result = asyncio.run(soak.run())
     found = report.as_json(result, messages=asked.messages, minutes=asked.minutes, seed=asked.seed)

@@ -1,6 +1,6 @@
 """The daemon with a watch on its event loop; else the launcher of the whole-program tests, unchanged.
 
-`SOAK_WATCH` is the file that the watch writes its report to.
+`SOAK_WATCH` is the folder that each life's watch writes its report to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def main() -> int:
     from bot.app.daemon import Daemon
 
     original = Daemon.live
-    watch = Watch(Path(os.environ["SOAK_WATCH"]))
+    watch = Watch(Path(os.environ["SOAK_WATCH"]) / f"{os.getpid()}.json")
 
     async def live(self: Daemon) -> int:
         watch.begin()

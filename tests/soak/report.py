@@ -73,16 +73,21 @@ def _mishaps(found: Mapping[str, Any]) -> str:
 
 def _loop(found: Mapping[str, Any]) -> str:
     loop = found["loop"]
-    piece = f", in one piece at most {loop['callback_max_ms']} ms" if "callback_max_ms" in loop else ""
+    late, own, piece, garbage = (loop[name] for name in ("late", "own", "piece", "garbage"))
     return (
-        f"event loop: late by {loop['max_ms']} ms at most, p99.9 {loop['p999_ms']} ms, p99 {loop['p99_ms']} ms, "
-        f"{loop['over_100_ms']} of {loop['ticks']} ticks over 100 ms; its own work between two ticks at most "
-        f"{loop['own_max_ms']} ms{piece}"
+        f"event loop, {loop['ticks']} ticks: in one piece at most {piece['max_ms']} ms of its own processor time "
+        f"({piece['over']} over 100 ms), between two ticks at most {own['max_ms']} ms (p99.9 {own['p999_ms']}, p99 "
+        f"{own['p99_ms']}, {own['over']} over 100 ms); late by {late['max_ms']} ms at most (p99.9 {late['p999_ms']}, "
+        f"p99 {late['p99_ms']}, {late['over']} over 100 ms), the machine's other work included; collecting garbage at "
+        f"most {garbage['max_ms']} ms at a time"
     )
 
 
 def _worst(found: Mapping[str, Any]) -> str:
-    return "\n".join(f"  {late} ms late: {what}" for late, what in found["loop"]["worst"][:5])
+    loop = found["loop"]
+    pieces = [f"  {own} ms own, {wall} ms in all: {what}" for own, wall, what in loop["worst"]]
+    passes = [f"  {own} ms own before a tick that was {late} ms late: {what}" for own, late, what in loop["passes"]]
+    return "\n".join(pieces + passes)
 
 
 def write_docs() -> list[str]:
@@ -114,10 +119,10 @@ def _soak_block(found: Mapping[str, Any]) -> str:
 
 
 def _kills_block(output: str) -> str:
-    """The table out of all that the kill series printed: from its head to the line after the last far end."""
+    """The table out of all that the kill series printed: from its command to the line after the last far end."""
     kept: list[str] = []
     for line in output.splitlines():
-        if line.startswith("far end"):
+        if line.startswith("$ KILLS="):
             kept = [line]
         elif kept:
             if not line.strip() or line.startswith(("=", ".", "PASSED", "FAILED")):

@@ -17,10 +17,11 @@ from typing import Any
 from bot.kernel.supervise import start
 from tests.e2e.daemon import PATIENCE, Daemon, environment
 from tests.e2e.farends import base_settings
-from tests.e2e.numbers import script
+from tests.e2e.numbers import answer, script
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.anthropic_reply import CutStream, ErrorInStream, ErrorStatus, Reply
 from tests.fakes.anthropic_script import ModelRequest
+from tests.soak import loop
 from tests.soak.chats import DiscordSide, SlackSide, TelegramSide
 from tests.soak.letters import MailSide, TerminalSide
 from tests.soak.people import people_settings, planned
@@ -32,6 +33,10 @@ AHEAD = 500
 MEAN_PAUSE = 2.5
 """Seconds of good weather between two mishaps of a channel."""
 SETTLE = 240.0
+SLOW_PIECES = 6
+"""Of an answer that the model takes its time over."""
+KILL_EVERY = (5.0, 20.0)
+"""Seconds, from one start of the daemon to the next kill."""
 LAUNCHER = (sys.executable, "-m", "tests.soak.launcher")
 
 
@@ -59,6 +64,8 @@ class Soak:
     ) -> None:
         self._home = home
         self._data = home / "data"
+        self._watched = home / "watch"
+        self._watched.mkdir()
         self._messages = messages
         self._seconds = seconds
         self._random = random.Random(seed)
@@ -92,7 +99,7 @@ class Soak:
             verdict = judge(
                 self._data, self._written, (one for side in self._sides.values() for one in side.in_the_end())
             )
-        watch = json.loads((self._home / "watch.json").read_text(encoding="utf-8"))
+        watch = loop.together(json.loads(file.read_text(encoding="utf-8")) for file in self._watched.glob("*.json"))
         mishaps = {name: side.mishaps for name, side in self._sides.items()}
         return Result(
             verdict, mishaps, watch, time.monotonic() - began, self._kills, self._model.requests.count("messages")
@@ -119,7 +126,7 @@ class Soak:
             *LAUNCHER,
             "run",
             cwd=self._home,
-            env=environment({**settings, "SOAK_WATCH": str(self._home / "watch.json")}, self._home),
+            env=environment({**settings, "SOAK_WATCH": str(self._watched)}, self._home),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -142,8 +149,8 @@ class Soak:
         """People write, as fast as the minutes ask for, while the weather is bad."""
         await self._live.ready(*self._sides)
         weather = [start(f"weather {name}", self._weather(side)) for name, side in self._sides.items()]
-        if self._kill:
-            weather.append(start("killer", self._killer()))
+        over = asyncio.Event()
+        killer = start("killer", self._killer(over)) if self._kill else None
         began = time.monotonic()
         try:
             while self._written < self._messages:
@@ -156,6 +163,9 @@ class Soak:
                 self._say(f"{self._written} written, {open_now} open, {time.monotonic() - began:.0f} s")
                 await asyncio.sleep(0.25)  # people's pace
         finally:
+            over.set()
+            if killer is not None:
+                await killer  # a restart is seen through: people must find the daemon that runs now
             for task in weather:
                 await ended(task)
             for side in self._sides.values():
@@ -166,9 +176,11 @@ class Soak:
             await asyncio.sleep(self._random.expovariate(1 / MEAN_PAUSE))
             await side.mishap()
 
-    async def _killer(self) -> None:
+    async def _killer(self, over: asyncio.Event) -> None:
         while True:
-            await asyncio.sleep(self._random.uniform(5, 20))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), self._random.uniform(*KILL_EVERY))
+                return
             self._kills += 1
             await self._live.kill()
             await self._start()
@@ -209,7 +221,9 @@ class Soak:
         if dice < 0.03:
             return replace(reply, chunk=3, fault=ErrorInStream())
         if dice < 0.18:
-            return replace(reply, delay=0.3, chunk=4, pace=0.3)
+            # In so many pieces however long it is: were it slower for being longer, those who wait meanwhile would make
+            # the next answer of their thread longer still, and a turn over twenty messages took twenty seconds.
+            return replace(reply, delay=0.3, chunk=max(4, len(answer(request.turns[-1][1])) // SLOW_PIECES), pace=0.3)
         return reply
 
 

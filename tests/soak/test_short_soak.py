@@ -33,4 +33,4 @@ async def test_case_72_in_bad_weather_every_message_has_one_answer_and_the_loop_
     assert set(result.verdict.tallies) == set(result.mishaps)
     assert all(sum(kinds.values()) > 3 for kinds in result.mishaps.values())
     # The processor time of one piece of work, not lateness: whoever else uses the machine must not make this fail.
-    assert result.watch["callback_max_ms"] < LONGEST_PIECE, report.printed(found)
+    assert result.watch["piece"]["max_ms"] < LONGEST_PIECE, report.printed(found)
