@@ -187,6 +187,9 @@ class MessageReceived:
     """A chat, where an answer after hours would surprise; mail is not live."""
     raw: BlobHash | None = None
     """The message as it came over the wire, if the channel keeps it."""
+    invited: tuple[str, ...] = ()
+    """Accounts that the sender asked into the thread, as surely as the sender is proven (mail: To and Cc). Those of the
+    roster take part in it from now on."""
     kind: Literal["message"] = "message"
 
 

@@ -82,7 +82,13 @@ class Batch:
 
 
 def _addresses(events: Iterable[InboundEvent]) -> list[str]:
-    return [event.sender.address for event in events if not isinstance(event, _WITHOUT_SENDER)]
+    found: list[str] = []
+    for event in events:
+        if not isinstance(event, _WITHOUT_SENDER):
+            found.append(event.sender.address)
+        if isinstance(event, MessageReceived):
+            found += event.invited
+    return found
 
 
 _WITHOUT_SENDER = (MessageDeleted, MembershipChanged, DeliveryReported)

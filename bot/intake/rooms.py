@@ -56,8 +56,7 @@ class Rooms:
         self._rows.sessions |= threads.by_thread(self._context.tx.connection, stale)
         if shift.place.kind in (PlaceKind.GROUP, PlaceKind.CHANNEL):
             path = places.path_into(shift.place)
-            text = f"From now on I treat this place as **{shift.place.audience.value}**: {shift.place.because}."
-            self._context.say(Reply(path, text))
+            self._context.say(Reply(path, shift.place.verdict))
 
 
 def _nothing_new(known: RoomFact, fact: RoomFact) -> bool:

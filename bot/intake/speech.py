@@ -105,9 +105,10 @@ class Speech:
         if album:
             self._rows.album(session.id, album, ready_at)
         self._rows.add(row_id, event, session.id, person, lane=lane, hold=held, album=album, ready_at=ready_at)
-        if (session.id, event.sender.address) not in self._context.familiar.participants:
-            self._rows.participants[session.id, event.sender.address] = None
         message = event if isinstance(event, MessageReceived) else None
+        for address in (event.sender.address, *self._invited(message)):
+            if (session.id, address) not in self._context.familiar.participants:
+                self._rows.participants[session.id, address] = None
         self._context.record(
             audited.MessageReceived(
                 row_id,
@@ -125,6 +126,12 @@ class Speech:
             session.id,
         )
         return Accepted.NEW
+
+    def _invited(self, message: MessageReceived | None) -> list[str]:
+        """People of the roster whom the sender asked into the thread: their answers join it."""
+        owners = self._context.owners
+        asked = () if message is None else message.invited
+        return [address for address in asked if address in owners and owners[address].active]
 
     def _resolve(self, event: MessageReceived | CommandInvoked) -> tuple[MessageReceived | CommandInvoked, Session]:
         """Find (or open) the session, and look at the room before anything is said to belong to it."""

@@ -41,7 +41,7 @@ from bot.outbox import growth
 from bot.outbox.service import Queued
 from bot.outbox.store import Origin
 from bot.people import store as people
-from bot.sessions import compaction, threads, transcript, turns
+from bot.sessions import compaction, places, threads, transcript, turns
 from bot.sessions.audience import Audience
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
@@ -60,6 +60,7 @@ FIRST_CONTACT = (
 COMPACTED = (
     "*This thread has grown long: of its older part I now see a summary. What was said is kept, and I can look it up.*"
 )
+UNSEEN = "What was said in it before is not shown to me any more."
 AWAY = "I was away when you wrote ({count}, the first at {first:%Y-%m-%d %H:%M} UTC). Say a word and I will answer."
 
 
@@ -94,6 +95,9 @@ class Ends:
         tell = isinstance(decision, Answer) and summary is not None and not summary.told
         if tell:
             text = f"{text}\n\n{COMPACTED}"
+        wider = await self._wider(turn, rows[-1]) if isinstance(decision, Answer) else None
+        if wider is not None:
+            text = f"*{wider.verdict} {UNSEEN}*\n\n{text}"
         planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
@@ -114,6 +118,8 @@ class Ends:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
             self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
+            if wider is not None:
+                places.told(tx, wider.key)
             if tell and summary is not None:
                 compaction.mark_told(tx, summary.id)
             if prompted.earlier.hidden or prompted.built.history_start is not None:
@@ -269,6 +275,12 @@ class Ends:
         return self._p.meter.warning(spender(turn, rows))
 
     def _write_transcript(
+    async def _wider(self, turn: Turn, row: inbox.Row) -> places.Known | None:
+        """A mail thread that more people read than before: its next answer says so."""
+        if not isinstance(row.event, MessageReceived) or row.event.place.kind is not PlaceKind.MAIL:
+            return None
+        return await self._p.database.read(lambda c: places.untold(c, turn.session))
+
         self,
         tx: Tx,
         turn: Turn,

@@ -21,6 +21,10 @@ from bot.sessions.manners import Hearing
 from bot.sessions.tables import place, presence, session
 from bot.storage.database import Tx
 
+_WORD = {PlaceKind.MAIL: "thread", PlaceKind.DIRECT: "conversation"} | dict.fromkeys(
+    (PlaceKind.GROUP, PlaceKind.CHANNEL), "place"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -35,6 +39,13 @@ class Known:
     open: bool
     """The executive is in it."""
     hears: Hearing
+    untold: bool
+    """It counts as wider than before, and its readers have not been told so."""
+
+    @property
+    def verdict(self) -> str:
+        """What its people are told when it is judged differently (Markdown)."""
+        return f"From now on I treat this {_WORD[self.kind]} as **{self.audience.value}**: {self.because}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +130,17 @@ def listen(tx: Tx, key: str, hearing: Hearing) -> None:
     tx.execute(place.update().where(place.c.key == key).values(hears=hearing.value))
 
 
+def untold(connection: sa.Connection, session_id: SessionId) -> Known | None:
+    """The place of a session, if its readers have yet to be told that it counts as wider than before."""
+    query = sa.select(place).join(session, session.c.place_key == place.c.key).where(session.c.id == session_id)
+    row = connection.execute(query.where(place.c.untold)).first()
+    return None if row is None else _known(row)
+
+
+def told(tx: Tx, key: str) -> None:
+    tx.execute(place.update().where(place.c.key == key).values(untold=False))
+
+
 def unasked(connection: sa.Connection) -> list[Known]:
     """Rooms of which nobody has said what they are, and no principal was asked."""
     rows = connection.execute(
@@ -193,6 +215,8 @@ def rejudge(tx: Tx, recorder: Recorder, key: str, now: datetime, *, new: bool, a
     if judgement.audience is known.audience and not new:
         return None
     widened = not new and judgement.audience.wider_than(known.audience)
+    if known.kind is PlaceKind.MAIL:  # a mail for this alone would be one too many
+        tx.execute(place.update().where(place.c.key == key).values(untold=widened))
     sessions = _sessions(tx, key, widened=widened)
     recorder.record(
         tx,
@@ -268,3 +292,4 @@ def _known(row: Any) -> Known:
 def path_into(known: Known) -> ReplyPath:
     """Where something is said to a whole room."""
     return ReplyPath(thread=known.key, address="")
+        row.untold,

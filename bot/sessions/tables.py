@@ -25,6 +25,7 @@ place = sa.Table(
     sa.Column("because", sa.Text, nullable=False),
     sa.Column("open", sa.Boolean, nullable=False, server_default=sa.true()),
     sa.Column("hears", sa.Text, nullable=False, server_default=Hearing.THREADS.value),
+    sa.Column("untold", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("asked_at", UtcDateTime),
     sa.Column("changed_at", UtcDateTime, nullable=False),
     one_of("kind", PlaceKind),
@@ -32,6 +33,8 @@ place = sa.Table(
     one_of("hears", Hearing),
     sa.CheckConstraint("declared IN ('room', 'company', 'external')", name="declared"),
 )
+
+"""`untold`: it counts as wider than before, which its readers learn with the next answer (mail)."""
 
 presence = sa.Table(
     "presence",

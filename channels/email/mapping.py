@@ -144,6 +144,7 @@ def to_event(
     return MessageReceived(
         keys=keys, ref=this, thread=thread, place=place, sender=sender, body=body, sent_at=sent_at, addressed=addressed,
         reply_path=path, attachments=tuple(attachments), automatic=automatic, live=False, raw=raw,
+        invited=tuple(other.address for other in others) if _invites(verdict) else (),
     )  # fmt: skip
 
 
@@ -247,6 +248,11 @@ def _others(parsed: ParsedMail, own: Own, sender: str, reply_to: str | None) -> 
     return tuple(
         Sender(address, name, Nature.PERSON, Proof.NONE) for address, name in found.items() if address != sender
     )[:MAX_OTHERS]
+
+
+def _invites(verdict: Verdict) -> bool:
+    """Whether the proof covers To and Cc: else who passes a mail on could write anybody into its thread."""
+    return verdict.proof is not Proof.NONE and verdict.recipients_trusted
 
 
 def _addressed(parsed: ParsedMail, own: Own) -> Addressed:

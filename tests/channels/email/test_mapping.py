@@ -61,6 +61,22 @@ def test_case_80_list_mail_is_read_and_not_answered_unasked() -> None:
 
 
 @pytest.mark.case(85)
+def test_case_85_whom_a_mail_names_is_invited_only_where_the_proof_covers_to_and_cc() -> None:
+    raw = mail(to=f"{OWN.address}, Bob <bob@corp.example>", cc="eve@outside.example, ann@corp.example")
+    signed = replace(PROVEN, recipients_trusted=True)
+    assert message(raw, signed).invited == ("bob@corp.example", "eve@outside.example")
+    assert message(raw).invited == ()
+    assert message(raw, replace(unproven("no"), recipients_trusted=True)).invited == ()
+    assert [other.address for other in message(raw).place.others] == ["bob@corp.example", "eve@outside.example"]
+
+
+def test_where_answers_are_sent_takes_part() -> None:
+    raw = mail(reply_to="desk@corp.example")
+    signed = replace(PROVEN, recipients_trusted=True)
+    assert message(raw, signed, reply_to_known=True).invited == ("desk@corp.example",)
+
+
+@pytest.mark.case(85)
 def test_case_85_thread_is_named_only_by_trusted_headers() -> None:
     raw = mail(in_reply_to="<old@bot.example>", references="<older@bot.example> <old@bot.example>")
     assert message(raw).thread == Chain("email", ("email:<old@bot.example>", "email:<older@bot.example>"))

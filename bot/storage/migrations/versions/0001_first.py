@@ -243,6 +243,7 @@ def upgrade() -> None:
         sa.Column("because", sa.Text(), nullable=False),
         sa.Column("open", sa.Boolean(), server_default=sa.text("1"), nullable=False),
         sa.Column("hears", sa.Text(), server_default="threads", nullable=False),
+        sa.Column("untold", sa.Boolean(), server_default=sa.text("0"), nullable=False),
         sa.Column("asked_at", sa.BigInteger()),
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("audience IN ('person', 'room', 'company', 'external')", name=op.f("ck_place_audience")),
