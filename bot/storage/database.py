@@ -89,9 +89,14 @@ class Tx:
         """Write what was appended and deferred. Called once, by the database, before the commit."""
         for hook, items in self._deferred.items():
             hook.flush(self, items)
-        for table in metadata.sorted_tables if len(self._rows) > 1 else list(self._rows):
-            if rows := self._rows.get(table):
-                self.connection.execute(_insert_into(table), rows)
+        for table in _parents_first(frozenset(self._rows)):
+            self.connection.execute(_insert_into(table), self._rows[table])
+
+
+@cache
+def _parents_first(tables: frozenset[sa.Table]) -> Sequence[sa.Table]:
+    """In the order in which their foreign keys allow inserting."""
+    return [table for table in metadata.sorted_tables if table in tables]
 
 
 @cache
@@ -176,14 +181,16 @@ class Database:
                 return cast(T, await greenlet_spawn(self._read_long, query))
             snapshot = self._reader.begin()
             try:
+                driver.begin(self._reader)
                 return query(self._reader)
             finally:
                 snapshot.rollback()
-        except sa.exc.DatabaseError as error:
+        except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
             raise translated(error) from error
 
     def _read_long(self, query: Callable[[sa.Connection], T]) -> T:
         with self._readers.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
             return query(connection)
 
     async def maintain(self) -> bool:
@@ -259,7 +266,7 @@ class Database:
     async def _attempt(self, units: Sequence[Callable[[Tx], Any]]) -> tuple[list[Any], Exception | None]:
         try:
             results = await greenlet_spawn(self._transact, self._writer, units)
-        except sa.exc.DatabaseError as error:
+        except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
             told = translated(error)
             if isinstance(told, StoreBusyError | StoreDamagedError):
                 self.trouble = told.message
@@ -272,6 +279,7 @@ class Database:
     def _transact(self, connection: sa.Connection, units: Sequence[Callable[[Tx], Any]]) -> list[Any]:
         try:
             with connection.begin():
+                driver.begin_writing(connection)
                 tx = Tx(connection)
                 results = [unit(tx) for unit in units]
                 tx.finish()
@@ -309,15 +317,14 @@ def translated(error: sa.exc.DatabaseError | sqlite3.DatabaseError) -> Exception
 class _Kind:
     """What a connection is for."""
 
-    begin: str
     connections: int
     writes: bool = False
     in_thread: bool = False
 
 
-_WRITER = _Kind(driver.BEGIN_WRITING, 1, writes=True)
-_READER = _Kind("BEGIN", 1)
-_LONG_READER = _Kind("BEGIN", LONG_READERS, in_thread=True)
+_WRITER = _Kind(1, writes=True)
+_READER = _Kind(1)
+_LONG_READER = _Kind(LONG_READERS, in_thread=True)
 
 
 @asynccontextmanager
@@ -340,7 +347,8 @@ def _engine(path: Path, kind: _Kind) -> sa.Engine:
         f"sqlite+aiosqlite:///{path}",
         module=None if kind.in_thread else driver.module(),
         # The driver must not begin transactions by itself: it would begin them DEFERRED, and a transaction that reads
-        # first and writes later then fails at once in WAL mode, without waiting.
+        # first and writes later then fails at once in WAL mode, without waiting. Whoever uses a connection says BEGIN
+        # himself: an engine with a listener for it asks before and after every statement who else listens.
         connect_args={"isolation_level": None},
         poolclass=sa.pool.AsyncAdaptedQueuePool,
         pool_size=kind.connections,
@@ -354,10 +362,6 @@ def _engine(path: Path, kind: _Kind) -> sa.Engine:
         for pragma in _pragmas(writes=kind.writes):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql(kind.begin)
 
     return engine
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from typing import Any
+from typing import Any, cast
 
 import aiosqlite
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite.aiosqlite import (
     AsyncAdapt_aiosqlite_connection,
     AsyncAdapt_aiosqlite_cursor,
@@ -51,9 +52,6 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
 
     def execute(self, operation: Any, parameters: Any = None) -> Any:
         try:
-            if operation == BEGIN_WRITING:
-                self._adapt_connection.begin_writing()
-                return self
             self._cursor.execute(operation, parameters or ())
             if self._cursor.description:
                 self._rows = deque(self._cursor.fetchall())
@@ -101,6 +99,20 @@ class _Module(AsyncAdapt_aiosqlite_dbapi):
     def connect(self, *arg: Any, **kw: Any) -> _Connection:
         made = super().connect(*arg, **kw)
         return _Connection(self, made._connection)  # noqa: SLF001
+
+
+def begin(connection: sa.Connection) -> None:
+    """Take a snapshot for reading (it is taken by the first statement). Raises what sqlite3 raises."""
+    _own(connection).plain.execute("BEGIN")
+
+
+def begin_writing(connection: sa.Connection) -> None:
+    """Begin a transaction that may write. Raises what sqlite3 raises."""
+    _own(connection).begin_writing()
+
+
+def _own(connection: sa.Connection) -> _Connection:
+    return cast(_Connection, connection.connection.dbapi_connection)
 
 
 def module() -> Any:
