@@ -1,9 +1,9 @@
 """Claims and what belongs to them. The invariants stand here, not in code that could be gone around:
 
 a claim is written or changed only together with its event (same version); a status moves only along `TRANSITIONS`; a
-claim has evidence, or a person wrote it; evidence never changes and goes only with its claim; events are never changed
-or deleted, only their erasable texts; one claim a subject and speaker stands in a session and audience epoch, and one
-in the company.
+claim has evidence, or a person wrote it; evidence never changes and goes only with its claim, or where a person stands
+for it; events are never changed or deleted, only their erasable texts; one claim a subject and speaker stands in a
+session and audience epoch, and one in the company.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ tombstone = sa.Table(
     sa.Column("space", sa.Text, primary_key=True),
     sa.Column("of", sa.Text, primary_key=True),
     sa.Column("forgotten_at", UtcDateTime, nullable=False),
-    sa.CheckConstraint("of IN ('statement', 'quote', 'subject')", name="of"),
+    sa.CheckConstraint("of IN ('statement', 'quote', 'subject', 'terms', 'run')", name="of"),
 )
 """What must not be learned again: keyed hashes of normalised words, never the words. `space`: the session's id, or
 `company`."""
@@ -209,7 +209,7 @@ def _has_event(version: str) -> str:
 
 
 _NO_EVIDENCE = "NOT EXISTS (SELECT 1 FROM evidence WHERE claim_id = NEW.id)"
-_CLAIM_STANDS = "EXISTS (SELECT 1 FROM claim WHERE id = OLD.claim_id AND status <> 'erased')"
+_RESTS_ON_IT = "EXISTS (SELECT 1 FROM claim WHERE id = OLD.claim_id AND status <> 'erased' AND support <> 'person')"
 _CHANGED = " OR ".join(f"NEW.{name} <> OLD.{name}" for name in ("id", "kind", "recorded_at", "speaker", "session_id"))
 
 TRIGGERS = {
@@ -235,7 +235,7 @@ TRIGGERS = {
     "claim_event_no_delete": ("BEFORE DELETE ON claim_event", "events are never deleted"),
     "evidence_no_update": ("BEFORE UPDATE ON evidence", "evidence is never changed"),
     "evidence_goes_with_claim": (
-        f"BEFORE DELETE ON evidence WHEN {_CLAIM_STANDS}",
+        f"BEFORE DELETE ON evidence WHEN {_RESTS_ON_IT}",
         "evidence goes only with its claim",
     ),
 }

@@ -206,7 +206,7 @@ def upgrade() -> None:
         sa.Column("space", sa.Text(), nullable=False),
         sa.Column("of", sa.Text(), nullable=False),
         sa.Column("forgotten_at", sa.BigInteger(), nullable=False),
-        sa.CheckConstraint("of IN ('statement', 'quote', 'subject')", name=op.f("ck_tombstone_of")),
+        sa.CheckConstraint("of IN ('statement', 'quote', 'subject', 'terms', 'run')", name=op.f("ck_tombstone_of")),
         sa.PrimaryKeyConstraint("digest", "space", "of", name=op.f("pk_tombstone")),
     )
     op.execute(
@@ -253,7 +253,8 @@ def upgrade() -> None:
     )
     op.execute(
         "CREATE TRIGGER evidence_goes_with_claim BEFORE DELETE ON evidence WHEN EXISTS (SELECT 1 FROM claim WHERE id "
-        "= OLD.claim_id AND status <> 'erased') BEGIN SELECT RAISE(ABORT, 'evidence goes only with its claim'); END"
+        "= OLD.claim_id AND status <> 'erased' AND support <> 'person') BEGIN SELECT RAISE(ABORT, 'evidence goes "
+        "only with its claim'); END"
     )
     op.execute(
         "CREATE TRIGGER claim_event_no_update BEFORE UPDATE ON claim_event BEGIN SELECT RAISE(ABORT, 'events are "
