@@ -33,17 +33,34 @@ _SHAPE = re.compile(
 )
 
 
+_LONE = re.compile(r"\A\s*/(?P<name>[A-Za-z]{2,32})(?:@(?P<bot>[A-Za-z0-9_]{3,64}))?\s*\Z")
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedCommand:
     name: str
+    """Lower case; one of `COMMANDS` if it is known."""
     arguments: str
     bot: str | None
     """Whom the command names (`/help@somebot`), as written."""
 
 
 def parse(text: str) -> ParsedCommand | None:
-    """A known command at the start of `text`, else None: an unknown word after a slash is ordinary text."""
+    """A known command at the start of `text`, else None."""
     match = _SHAPE.match(text)
     if match is None or match["name"].lower() not in COMMANDS:
         return None
     return ParsedCommand(match["name"].lower(), (match["rest"] or "").strip(), match["bot"])
+
+
+def typed(text: str, *, alone: bool) -> ParsedCommand | None:
+    """A command in what a person typed: a known one, or a single word after a slash that is none, which is better
+    called unknown than answered as if it were a remark. Anything longer, and paths, are ordinary text. `alone`: nothing
+    (no file, no further lines) came with the text."""
+    known = parse(text)
+    lone = _LONE.match(text) if known is None and alone else None
+    return known if lone is None else ParsedCommand(lone["name"].lower(), "", lone["bot"])
+
+
+def immediate(name: str) -> bool:
+    return name in COMMANDS and COMMANDS[name].immediate

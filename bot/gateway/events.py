@@ -248,7 +248,7 @@ class FormSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class CommandInvoked:
-    """A word of `commands.COMMANDS`, typed or by the platform's own menu."""
+    """A word of `commands.COMMANDS`, typed or by the platform's own menu; or a lone word that was typed like one."""
 
     keys: tuple[str, ...]
     ref: str | None

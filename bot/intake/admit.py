@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.audit.events import Refusal
-from bot.gateway.commands import COMMANDS
+from bot.gateway import commands
 from bot.gateway.events import (
     Addressed,
     CommandInvoked,
@@ -85,7 +85,7 @@ def hold(event: MessageReceived | CommandInvoked, now: datetime, stale_after: ti
 
 
 def immediate(event: CommandInvoked) -> bool:
-    return COMMANDS[event.name].immediate
+    return commands.immediate(event.name)
 
 
 def _not_a_known_person(sender: Sender, person: Person | None) -> Refusal | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Protocol
 
 from bot.audit.events import Actor
@@ -43,8 +44,14 @@ class Handler(Protocol):
 
 
 def run(tx: Tx, recorder: Recorder, asked: Asked) -> str:
-    """Carry out a command of `gateway.commands.COMMANDS` that belongs into the lane; returns the reply (Markdown)."""
-    return HANDLERS[asked.event.name](tx, recorder, asked)
+    """Carry out a command that belongs into the lane; returns the reply (Markdown)."""
+    return HANDLERS.get(asked.event.name, _unknown)(tx, recorder, asked)
+
+
+def _unknown(tx: Tx, recorder: Recorder, asked: Asked) -> str:
+    near = get_close_matches(asked.event.name, COMMANDS, 1)
+    meant = f" Did you mean `/{near[0]}`?" if near else ""
+    return f"I know no command `/{asked.event.name}`.{meant} `/help` lists those that I know."
 
 
 def _help(tx: Tx, recorder: Recorder, asked: Asked) -> str:

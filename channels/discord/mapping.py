@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from bot.gateway.commands import ParsedCommand, parse
+from bot.gateway.commands import ParsedCommand, typed
 from bot.gateway.events import (
     Addressed,
     Body,
@@ -56,7 +56,7 @@ def message(payload: Payload, where: Where, rules: Rules, lookup: Lookup) -> tup
     message_id = int(payload["id"])
     own_ref = ref(where.channel, message_id)
     addressed = _addressed(payload, where, rules.me)
-    command = _command(payload, body, rules.me)
+    command = _command(payload, body, rules.me, alone=not attachments)
     if command is not None and addressed is not Addressed.NOT:
         return (
             CommandInvoked(
@@ -169,12 +169,13 @@ def _addressed(payload: Payload, where: Where, me: Me) -> Addressed:
     return Addressed.THREAD if where.ours else Addressed.NOT
 
 
-def _command(payload: Payload, body: Body, me: Me) -> ParsedCommand | None:
+def _command(payload: Payload, body: Body, me: Me, *, alone: bool) -> ParsedCommand | None:
     """A command in the sender's own words, at the start or behind our name."""
     if payload.get("message_snapshots") or any(s.start == 0 and s.kind is not SpanKind.OWN for s in body.spans):
         return None
     written = str(payload.get("content") or "")
-    return parse(readable(without_mention(written, me.id), payload.get("mentions", ()), lambda _kind, _id: None))
+    words = readable(without_mention(written, me.id), payload.get("mentions", ()), lambda _kind, _id: None)
+    return typed(words, alone=alone)
 
 
 def _sender(payload: Payload, me: Me) -> Sender:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from telegram import (
@@ -22,7 +23,7 @@ from telegram import (
     User,
 )
 
-from bot.gateway.commands import ParsedCommand, parse
+from bot.gateway.commands import ParsedCommand, typed
 from bot.gateway.events import (
     Addressed,
     Body,
@@ -46,6 +47,7 @@ from channels.telegram.content import Me, answered_message, attachments_of, body
 from channels.telegram.keys import place_key, ref, thread_key
 
 GENERAL_TOPIC = 1
+START = "start"
 _UNKNOWABLE = frozenset({1087968824, 136817688, 777000})
 """Accounts that stand for others: anonymous group admins, channels that write in a group, channel posts relayed."""
 
@@ -98,7 +100,7 @@ def _message(message: Message, me: Me, members: Members, limit: int) -> tuple[In
     own_ref = ref(message.chat.id, message.message_id)
     path = ReplyPath(thread.key, sender.address, own_ref)
     named = mentions(message, me)
-    command = _command(body, named, me)
+    command = _command(body, named, me, alone=not attachments)
     addressed = _addressed(message, me, named)
     if command is not None and addressed is not Addressed.NOT:
         return (
@@ -173,17 +175,18 @@ def _press(query: CallbackQuery, me: Me, members: Members, now: datetime) -> tup
     )
 
 
-def _command(body: Body, named: tuple[tuple[int, int], ...], me: Me) -> ParsedCommand | None:
-    """A command in the sender's own words, at the start or behind our name, that is not for another bot."""
+def _command(body: Body, named: tuple[tuple[int, int], ...], me: Me, *, alone: bool) -> ParsedCommand | None:
+    """A command in the sender's own words, at the start or behind our name, that is not for another bot. The platform's
+    own button begins a conversation with `/start`."""
     if any(span.start == 0 and span.kind is not SpanKind.OWN for span in body.spans):
         return None
     text = body.own()
     if named and named[0][0] == 0 and not text.startswith("/"):
         text = text[named[0][1] :]
-    command = parse(text)
+    command = typed(text, alone=alone)
     if command is None or (command.bot is not None and command.bot.lower() != me.username.lower()):
         return None
-    return command
+    return replace(command, name="help") if command.name == START else command
 
 
 def _addressed(message: Message, me: Me, named: tuple[tuple[int, int], ...]) -> Addressed:

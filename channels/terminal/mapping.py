@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.gateway.commands import COMMANDS, parse
+from bot.gateway.commands import immediate, typed
 from bot.gateway.events import (
     Addressed,
     Body,
@@ -88,9 +88,9 @@ def event(say: Say, thread: str, person: str, now: datetime) -> MessageReceived 
     where = Thread(thread, thread)
     place = Place(PlaceKind.DIRECT, NAME)
     sender = Sender(person, person, Nature.PERSON, Proof.LOCAL)
-    command = parse(say.text)
+    command = typed(say.text, alone=True)
     if command is not None:
-        alone = ALONE if COMMANDS[command.name].immediate else ""
+        alone = ALONE if immediate(command.name) else ""
         path = ReplyPath(thread, person, say.id + alone)
         return CommandInvoked((key,), key, where, place, sender, command.name, command.arguments, now, path)
     path = ReplyPath(thread, person, say.id)

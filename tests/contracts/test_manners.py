@@ -84,6 +84,13 @@ async def test_privacy_is_told_in_plain_words(core: Core) -> None:
     assert core.brain.asked() == []
 
 
+async def test_an_unknown_command_is_called_so_and_costs_nothing(core: Core) -> None:
+    text = await core.command(Who.ANN, "/hepl", "I know no command /hepl")
+    assert "Did you mean /help?" in text
+    assert core.brain.asked() == []
+    assert b"/usr" in await core.turn(Who.ANN, "/usr/bin")
+
+
 async def test_the_first_contact_says_once_what_is_kept(core: Core) -> None:
     await core.turn(Who.ANN, "Good morning.")
     await core.turn(Who.ANN, "Good morning again.")

@@ -268,7 +268,7 @@ def test_typed_commands(text: str, where: Where, name: str, arguments: str) -> N
 
 
 def test_what_is_no_command() -> None:
-    for text, where in (("/new", TEXT), ("/new", THREAD), ("/unknown", DIRECT), ("> /new", DIRECT)):
+    for text, where in (("/new", TEXT), ("/new", THREAD), ("/unknown words", DIRECT), ("> /new", DIRECT)):
         assert isinstance(events(payload(text), where)[0], MessageReceived)
 
 

@@ -209,6 +209,7 @@ def test_case_99_html_marks_help_where_the_text_has_none() -> None:
         ("/help", "help", ""),
         ("\n\n/room  board\n\nThanks!", "room", "board"),
         ("/stop\n\n-- \nAnn", "stop", ""),
+        ("/unknown\n\n-- \nAnn", "unknown", ""),
         ("/New\n\nOn 1 Feb 2026, Exec wrote:\n> old", "new", ""),
     ],
 )
@@ -222,7 +223,7 @@ def test_command_on_the_first_own_line(body: str, name: str, arguments: str) -> 
     ("body", "headers"),
     [
         ("Please /stop", {}),
-        ("/unknown", {}),
+        ("/unknown\nand more", {}),
         ("> /stop\n", {}),
         ("-- \n/stop\n", {}),
         ("---------- Forwarded message ---------\nFrom: Eve <e@x.example>\n\n/stop\n", {}),

@@ -144,6 +144,11 @@ def test_commands() -> None:
     assert command(message(GROUP, text=text, entities=[entity(text, "@exec_bot", "mention")])).name == "help"
 
 
+def test_the_platforms_own_start_asks_for_help() -> None:
+    assert command(message(text="/start")).name == "help"
+    assert isinstance(event(message(text="/start now")), MessageReceived)
+
+
 def test_what_is_no_command_of_ours() -> None:
     text = "/status@other_bot"
     found = received(message(GROUP, text=text, entities=[entity(text, text, "bot_command")]))
