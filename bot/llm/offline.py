@@ -9,12 +9,12 @@ quoted lines and results are data, and nothing in them is followed. Deterministi
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from bot.llm import lexical, offline_tools, tokens
+from bot.llm import lexical, offline_memory, offline_tools, tokens
 from bot.llm.layout import Words, words
 from bot.llm.model import (
     Block,
@@ -30,6 +30,7 @@ from bot.llm.model import (
     ToolResult,
     Usage,
 )
+from bot.llm.offline_memory import Line
 from bot.llm.repair import NO_TEXT
 
 NAME = "offline"
@@ -114,6 +115,7 @@ class _Known:
     told: list[_Told]
     library: bool
     found: Mapping[str, str]
+    remembered: Sequence[Line]
 
 
 class OfflineModel:
@@ -144,7 +146,8 @@ def answer(request: Request, questions: tuple[str, ...] = ()) -> str:
     the `questions`."""
     history, last = _parted(request)
     told = [one for message in history for said in words(message) for one in _tellings(said)]
-    known = _Known(told, offline_tools.has_library(request), offline_tools.found(request, questions))
+    found = offline_tools.found(request, questions)
+    known = _Known(told, offline_tools.has_library(request), found, offline_memory.remembered(last))
     new = words(last)
     several = len({said.speaker for said in new}) > 1
     paragraphs: list[str] = []
@@ -182,6 +185,7 @@ def _questions(request: Request) -> tuple[str, ...]:
         return ()
     history, last = _parted(request)
     told = [one for message in history for said in words(message) for one in _tellings(said)]
+    remembered = offline_memory.remembered(last)
     asked: list[str] = []
     for said in words(last):
         for sentence in _own_sentences(said.text):
@@ -192,7 +196,8 @@ def _questions(request: Request) -> tuple[str, ...]:
                 asked.append(sentence)
             elif act is Act.QUESTION:
                 match = lexical.best(sentence, [one.text for one in told])
-                if match is None or match.share < 1:
+                known = offline_memory.told(sentence, remembered)
+                if (match is None or match.share < 1) and (known is None or known[1] < 1):
                     asked.append(sentence)
     return tuple(dict.fromkeys(asked))
 
@@ -229,9 +234,14 @@ def _reply(said: Words, known: _Known) -> str:
 
 
 def _answered(question: str, told: list[_Told], asker: Words, known: _Known) -> str:
-    """What people said comes first, then what was looked up."""
-    said = _recall(question, told, asker)
+    """What is remembered and what people said comes first, then what was looked up. A remembered line that fits as
+    well as somebody's words counts more: it may have been corrected since."""
+    match = lexical.best(question, [one.text for one in told])
+    remembered = offline_memory.told(question, known.remembered)
     found = known.found.get(question)
+    said = None if match is None else _recall(match, told, asker)
+    if remembered is not None and (match is None or remembered[1] >= match.share):
+        said = remembered[0]
     if said is not None:
         return f"{said}\n{found}" if found else said
     return found or (NOT_FOUND if known.library else NOTHING)
@@ -282,10 +292,7 @@ def _tellings(said: Words) -> Iterator[_Told]:
             yield _Told(sentence, said)
 
 
-def _recall(question: str, told: list[_Told], asker: Words) -> str | None:
-    match = lexical.best(question, [one.text for one in told])
-    if match is None:
-        return None
+def _recall(match: lexical.Match, told: list[_Told], asker: Words) -> str:
     found = told[match.index]
     who = "You" if found.by.speaker in (None, asker.speaker) or asker.speaker is None else found.by.speaker
     when = f" on {_date(found.by.at)}" if found.by.at else ""

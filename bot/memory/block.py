@@ -115,6 +115,11 @@ def _fitting(
     return kept_told, sorted(kept_advice, key=lambda each: order[each.claim.id])
 
 
+def line(of: Claim, names: Mapping[str, str], zone: str) -> str:
+    """One claim as the block shows it."""
+    return _Lines(names, ZoneInfo(zone)).of(of)
+
+
 class _Lines:
     def __init__(self, names: Mapping[str, str], zone: ZoneInfo) -> None:
         self._names = names

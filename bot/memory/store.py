@@ -5,7 +5,7 @@ Writers only. Whoever reads goes through `reading`, but for what a writer must k
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -23,6 +23,7 @@ from bot.audit.events_memory import (
     MemoryRestored,
     MemoryRetracted,
     MemorySettled,
+    MemorySnapshot,
     MemorySource,
     MemorySuperseded,
     MemoryWork,
@@ -145,17 +146,23 @@ def erase(tx: Tx, recorder: Recorder, seen: Claim, actor: Actor, now: datetime) 
     recorder.record(tx, Record(MemoryErased(seen.id, version), actor, seen.session, seen.turn))
 
 
-def show(tx: Tx, turn: TurnId, way: str, shown: Sequence[tuple[Claim, int]], now: datetime) -> None:
-    """Note which claims stood before the model in a turn, with their scores in millionths. The audit row is the
-    caller's."""
-    if shown:
-        tx.execute(
-            claim_shown.insert().prefix_with("OR IGNORE"),
-            [
-                {"turn_id": turn, "claim_id": each.id, "way": way, "version": each.version, "score": score, "at": now}
-                for each, score in shown
-            ],
-        )
+def show(tx: Tx, turn: TurnId, snapshot: MemorySnapshot, now: datetime) -> None:
+    """Note which claims stood before the model in a turn. The audit row is the caller's."""
+    _shown(tx, turn, snapshot.way, zip(snapshot.claims, snapshot.versions, snapshot.scores, strict=True), now)
+
+
+def asked(tx: Tx, turn: TurnId, claims: Sequence[Claim], now: datetime) -> None:
+    """Note which initiatives the executive was told to ask about."""
+    _shown(tx, turn, "asked", ((each.id, each.version, 0) for each in claims), now)
+
+
+def _shown(tx: Tx, turn: TurnId, way: str, shown: Iterable[tuple[ClaimId, int, int]], now: datetime) -> None:
+    rows = [
+        {"turn_id": turn, "claim_id": each, "way": way, "version": version, "score": score, "at": now}
+        for each, version, score in shown
+    ]
+    if rows:
+        tx.execute(claim_shown.insert().prefix_with("OR IGNORE"), rows)
 
 
 # --- what writers must know ---------------------------------------------------------------------------------------

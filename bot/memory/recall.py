@@ -1,0 +1,179 @@
+"""What is remembered for a turn: the block of its prompt, and what the tools `recall` and `read_memory` give.
+
+Ranking belongs to `bot.retrieval`; here stands what may be ranked (never more than the scope sees), and every hit is
+looked up again under the scope before it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from bot.kernel.ids import ClaimId, PersonId, SessionId
+from bot.kernel.scope import SessionScope
+from bot.memory import reading, store
+from bot.memory.block import Block, Ranked, block
+from bot.memory.model import Claim, Evidence, Kind, Visibility
+from bot.memory.reading import Filter, Purpose
+from bot.memory.tables import claim, claim_shown
+from bot.people import store as people
+from bot.sessions.turns import current_epochs
+from bot.sessions.visible import Visible, visible
+from bot.storage.database import Database
+
+MOST_RELEVANT = 24
+"""Claims that are ranked into a block; the budget leaves fewer."""
+COMPANY = "company"
+"""The space of claims that the company may see."""
+OF_BLOCK = Filter(kinds=(Kind.DECISION, Kind.FACT, Kind.PREFERENCE, Kind.ADVICE))
+WIDER = 4
+"""So many times as many are ranked: filters leave some out."""
+MOST_INITIATIVES = 500
+EMPTY = Block("", (), (), 0)
+
+
+def space_of(of: Claim) -> str:
+    """Where a claim is searched: its session and audience epoch, or the company."""
+    return COMPANY if of.visibility is Visibility.COMPANY else own_space(of.session, of.audience_epoch)
+
+
+def own_space(session: SessionId, audience_epoch: int) -> str:
+    return f"{session}:{audience_epoch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A claim or a message by its id; `score` of the fusion, higher is better."""
+
+    id: str
+    score: float
+
+
+class Ranker(Protocol):
+    """The derived index. A failure of it finds less, and says so in the status; it never raises here."""
+
+    async def claims(self, query: str, spaces: Sequence[str], limit: int) -> list[Hit]: ...
+
+    async def turns(
+        self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int
+    ) -> list[Hit]:
+        """Messages of one session in one pair of epochs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    claims: tuple[Ranked, ...]
+    messages: tuple[Hit, ...]
+    """Of the session's own transcript."""
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a turn may be shown, before anything is ranked."""
+
+    view: Visible
+    initiatives: tuple[tuple[Claim, bool], ...]
+    """Each with whether it was asked about since it was last touched."""
+    rankable: bool
+    """There is something besides initiatives."""
+
+
+class Recall:
+    def __init__(self, database: Database, ranker: Ranker, budget: int) -> None:
+        """`budget`: tokens of a block, initiatives not counted."""
+        self._database = database
+        self._ranker = ranker
+        self._budget = budget
+
+    async def block(self, standing: Standing, query: str, now: datetime, zone: str) -> Block:
+        """What the turn is shown without asking. `query`: what people wrote in it."""
+        ranked = await self._ranked(standing.view, query, MOST_RELEVANT, OF_BLOCK) if standing.rankable else ()
+        if not ranked and not standing.initiatives:
+            return EMPTY
+        told = [each.claim for each in ranked] + [each for each, _ in standing.initiatives]
+        names = await self._database.read(lambda c: names_of(c, told))
+        return block(ranked, standing.initiatives, names, self._budget, now, zone)
+
+    async def find(self, scope: SessionScope, query: str, wanted: Filter, limit: int) -> Found:
+        """Claims that the session may see, and messages of the session itself, best first."""
+        view, epochs = await self._database.read(lambda c: (visible(c, scope), current_epochs(c, scope.session)))
+        ranked = await self._ranked(view, query, limit, wanted)
+        messages = await self._ranker.turns(query, scope.session, *epochs, limit)
+        names = await self._database.read(lambda c: names_of(c, [each.claim for each in ranked]))
+        return Found(tuple(ranked), tuple(messages), names)
+
+    async def _ranked(self, view: Visible, query: str, limit: int, wanted: Filter) -> Sequence[Ranked]:
+        hits = await self._ranker.claims(query, spaces_of(view), WIDER * limit)
+        ids = [ClaimId(hit.id) for hit in hits]
+        found = await self._database.read(lambda c: reading.by_ids(c, view, Purpose.PROMPT, ids, wanted))
+        ranked = [Ranked(found[ClaimId(hit.id)], round(hit.score * 1_000_000)) for hit in hits if hit.id in found]
+        return ranked[:limit]
+
+    async def read(
+        self, scope: SessionScope, handles: Sequence[str]
+    ) -> tuple[list[tuple[Claim, list[Evidence]]], Mapping[str, str]]:
+        """Claims by their handles or ids, with what they rest on; those that the session may not see are left out."""
+
+        def query(connection: sa.Connection) -> tuple[list[tuple[Claim, list[Evidence]]], Mapping[str, str]]:
+            view = visible(connection, scope)
+            found = [named(connection, view, Purpose.PROMPT, each) for each in handles]
+            claims = [one for each in found for one in each]
+            return [(one, store.evidence_of(connection, one.id)) for one in claims], names_of(connection, claims)
+
+        return await self._database.read(query)
+
+
+def named(connection: sa.Connection, view: Visible, purpose: Purpose, handle: str) -> list[Claim]:
+    """The claims that the scope sees and that an id, or the end of one, means."""
+    if not handle.isalnum():
+        return []
+    condition = reading.condition(view, purpose)
+    rows = connection.execute(sa.select(claim.c.id).where(claim.c.id.endswith(handle.lower()), condition).limit(3))
+    ids = [ClaimId(row.id) for row in rows]
+    found = reading.by_ids(connection, view, purpose, ids)
+    return [found[each] for each in ids]
+
+
+def spaces_of(view: Visible) -> tuple[str, ...]:
+    """The spaces that a session searches."""
+    if not isinstance(view.scope, SessionScope) or view.epoch is None:
+        raise TypeError("only a session searches by spaces")
+    own = own_space(view.scope.session, view.epoch)
+    return (own, COMPANY) if view.company.company else (own,)
+
+
+def names_of(connection: sa.Connection, claims: Sequence[Claim]) -> Mapping[str, str]:
+    wanted = {PersonId(each.speaker) for each in claims} | {each.owner for each in claims if each.owner is not None}
+    return {person.id: person.name for person in people.by_ids(connection, sorted(wanted)).values()}
+
+
+def standing(connection: sa.Connection, scope: SessionScope) -> Standing:
+    """For the read that begins a turn: one statement where nothing is remembered."""
+    view = visible(connection, scope)
+    believed = reading.condition(view, Purpose.PROMPT)
+    kinds = set(connection.execute(sa.select(claim.c.kind).where(believed).distinct()).scalars())
+    initiatives: list[tuple[Claim, bool]] = []
+    if Kind.INITIATIVE.value in kinds:
+        wanted = Filter(kinds=(Kind.INITIATIVE,))
+        found = [each for _, each in reading.find(connection, view, Purpose.PROMPT, wanted, MOST_INITIATIVES)]
+        asked = _asked(connection, found)
+        initiatives = [(each, each.id in asked) for each in found]
+    return Standing(view, tuple(initiatives), bool(kinds - {Kind.INITIATIVE.value}))
+
+
+def _asked(connection: sa.Connection, initiatives: Sequence[Claim]) -> frozenset[str]:
+    if not initiatives:
+        return frozenset()
+    rows = connection.execute(
+        sa.select(claim_shown.c.claim_id, sa.func.max(claim_shown.c.at, type_=claim_shown.c.at.type).label("at"))
+        .where(claim_shown.c.claim_id.in_([each.id for each in initiatives]), claim_shown.c.way == "asked")
+        .group_by(claim_shown.c.claim_id)
+    )
+    last = {row.claim_id: row.at for row in rows}
+    return frozenset(each.id for each in initiatives if each.id in last and last[each.id] >= each.touched_at)
