@@ -6,18 +6,21 @@ decided here. Erased claims are shown to nobody, retracted ones only to who look
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
+from typing import Any
 
 import sqlalchemy as sa
 
-from bot.kernel.ids import ClaimId, PersonId
+from bot.kernel.ids import ClaimId, PersonId, SessionId, TurnId
 from bot.kernel.scope import DepartmentScope
-from bot.memory.model import STANDING, Claim, Event, Kind, Op, Source, Status, Visibility
-from bot.memory.rows import claim_of
-from bot.memory.tables import claim, claim_event, claim_event_text
+from bot.memory.model import STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Visibility
+from bot.memory.rows import claim_of, evidence_value
+from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence
+from bot.sessions.tables import session, turn
 from bot.sessions.visible import Visible
 from bot.storage.metadata import among
 
@@ -54,18 +57,23 @@ class Filter:
     until: datetime | None = None
     """Of `said_at`; half-open."""
     as_of: AsOf | None = None
+    words: Collection[str] = ()
+    """All of them stand in the statement, whatever their case."""
+    asked: bool = False
+    """Somebody asks that the company may see it."""
 
 
 EVERYTHING = Filter()
+_HANDLE = re.compile(r"[0-9a-z]{4,24}")
 
 
 def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -> sa.ColumnElement[bool]:
     """The WHERE of every reader of the claim table."""
-    own = sa.and_(
-        claim.c.visibility == Visibility.SESSION.value,
-        visible.within(claim.c.session_id, claim.c.audience_epoch, claim.c.heard_at),
-    )
-    parts = [sa.or_(own, _of_company(visible)), *_status(purpose, wanted)]
+    own = sa.and_(claim.c.visibility == Visibility.SESSION.value, _heard(visible))
+    seen = [own, _of_company(visible)]
+    if visible.decides and purpose is Purpose.REVIEW:
+        seen.append(claim.c.promotion_by.is_not(None))
+    parts = [sa.or_(*seen), *_status(purpose, wanted)]
     if wanted.kinds:
         parts.append(claim.c.kind.in_(sorted(each.value for each in wanted.kinds)))
     if wanted.statuses:
@@ -83,7 +91,15 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
         parts.append(claim.c.said_at >= wanted.since)
     if wanted.until is not None:
         parts.append(claim.c.said_at < wanted.until)
+    if wanted.asked:
+        parts.append(claim.c.promotion_by.is_not(None))
+    parts += [claim.c.statement.icontains(word, autoescape=True) for word in wanted.words]
     return sa.and_(*parts)
+
+
+def _heard(visible: Visible) -> sa.ColumnElement[bool]:
+    """The reader was there when it was said."""
+    return visible.within(claim.c.session_id, claim.c.audience_epoch, claim.c.heard_at)
 
 
 def _of_company(visible: Visible) -> sa.ColumnElement[bool]:
@@ -151,9 +167,39 @@ def count(connection: sa.Connection, visible: Visible, purpose: Purpose, wanted:
     return connection.execute(query).scalar_one()
 
 
+def heard(connection: sa.Connection, visible: Visible, ids: Sequence[ClaimId]) -> set[ClaimId]:
+    """Those of the claims that the scope does not only see, but at whose telling it was there: only to it are the words
+    shown that they rest on, and how they came to be what they are."""
+    rows = connection.execute(
+        sa.select(claim.c.id).where(claim.c.id.in_(ids), _heard(visible), condition(visible, Purpose.REVIEW))
+    )
+    return {ClaimId(row.id) for row in rows}
+
+
+def is_there(connection: sa.Connection, visible: Visible, session_id: SessionId, now: datetime) -> bool:
+    """Whether the scope reads in a session at this moment."""
+    of = sa.select(session.c.id).where(
+        session.c.id == session_id,
+        visible.within(session.c.id, session.c.audience_epoch, sa.literal(now, claim.c.heard_at.type)),
+    )
+    return connection.execute(of).first() is not None
+
+
+def evidence_of(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> list[Evidence]:
+    """What a claim rests on, the oldest first, if the scope was there; else nothing."""
+    if not heard(connection, visible, [claim_id]):
+        return []
+    rows = connection.execute(
+        sa.select(evidence).where(evidence.c.claim_id == claim_id).order_by(evidence.c.said_at, evidence.c.id)
+    )
+    return [evidence_value(row) for row in rows]
+
+
 def history(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> list[Event]:
-    """The events of a claim that the scope may see, oldest first."""
-    if not by_ids(connection, visible, Purpose.REVIEW, [claim_id]):
+    """The events of a claim that the scope may see, oldest first. Who was not there when it was told sees no words from
+    before it was shown to the company."""
+    found = by_ids(connection, visible, Purpose.REVIEW, [claim_id]).get(claim_id)
+    if found is None:
         return []
     rows = connection.execute(
         sa.select(claim_event, claim_event_text.c.reason, claim_event_text.c.before, claim_event_text.c.after)
@@ -161,21 +207,90 @@ def history(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> l
         .where(claim_event.c.claim_id == claim_id)
         .order_by(claim_event.c.version)
     )
+    events = [_event_of(row) for row in rows]
+    return events if heard(connection, visible, [claim_id]) else _as_outsider(found, events)
+
+
+def _event_of(row: Any) -> Event:
+    return Event(
+        row.seq,
+        ClaimId(row.claim_id),
+        row.version,
+        Op(row.op),
+        row.actor_kind,
+        row.actor,
+        row.at,
+        row.reason,
+        row.before,
+        row.after,
+    )
+
+
+def _as_outsider(found: Claim, events: Sequence[Event]) -> list[Event]:
+    promoted = [each.version for each in events if each.op is Op.PROMOTED]
+    of_company = found.visibility is Visibility.COMPANY
+    since = max(promoted, default=1) if of_company else found.version + 1
+    told = (Op.PROMOTED, Op.PROMOTION_ASKED)
     return [
-        Event(
-            row.seq,
-            ClaimId(row.claim_id),
-            row.version,
-            Op(row.op),
-            row.actor_kind,
-            row.actor,
-            row.at,
-            row.reason,
-            row.before,
-            row.after,
-        )
-        for row in rows
+        each if each.version >= since or each.op in told else replace(each, reason=None, before=None, after=None)
+        for each in events
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A turn before whose model a claim stood."""
+
+    turn: TurnId
+    session: SessionId
+    version: int
+    way: str
+    at: datetime
+
+
+def shown(connection: sa.Connection, visible: Visible, claim_id: ClaimId, limit: int) -> tuple[list[Shown], int]:
+    """In which turns a claim stood before the model, the newest first, as far as the scope may see their sessions; and
+    in how many others."""
+    if not by_ids(connection, visible, Purpose.REVIEW, [claim_id]):
+        return [], 0
+    of_claim = claim_shown.c.claim_id == claim_id
+    seen = visible.within(turn.c.session_id, turn.c.audience_epoch, claim_shown.c.at)
+    joined = claim_shown.join(turn, turn.c.id == claim_shown.c.turn_id)
+    rows = connection.execute(
+        sa.select(claim_shown, turn.c.session_id)
+        .select_from(joined)
+        .where(of_claim, seen)
+        .order_by(claim_shown.c.at.desc(), claim_shown.c.turn_id, claim_shown.c.way)
+    ).all()
+    total: int = connection.execute(sa.select(sa.func.count()).select_from(claim_shown).where(of_claim)).scalar_one()
+    turns = [
+        Shown(TurnId(row.turn_id), SessionId(row.session_id), row.version, row.way, row.at) for row in rows[:limit]
+    ]
+    return turns, total - len(rows)
+
+
+def shown_in(connection: sa.Connection, visible: Visible, turn_id: TurnId) -> tuple[list[tuple[Claim, str]], int]:
+    """The claims that stood before the model in a turn, each with the way in which it came there, as far as the scope
+    may still see them; and how many others."""
+    rows = connection.execute(
+        sa.select(claim_shown.c.claim_id, sa.func.min(claim_shown.c.way).label("way"))
+        .where(claim_shown.c.turn_id == turn_id)
+        .group_by(claim_shown.c.claim_id)
+        .order_by(sa.func.max(claim_shown.c.score).desc(), claim_shown.c.claim_id)
+    ).all()
+    found = by_ids(connection, visible, Purpose.REVIEW, [ClaimId(row.claim_id) for row in rows])
+    kept = [(found[ClaimId(row.claim_id)], str(row.way)) for row in rows if row.claim_id in found]
+    return kept, len(rows) - len(kept)
+
+
+def named(connection: sa.Connection, visible: Visible, purpose: Purpose, handle: str) -> list[Claim]:
+    """The claims (three at most) that the scope sees and that an id, its beginning or its end means."""
+    handle = handle.lower()
+    if not _HANDLE.fullmatch(handle):
+        return []
+    meant = sa.or_(claim.c.id.endswith(handle), claim.c.id.startswith(handle))
+    query = sa.select(claim).where(meant, condition(visible, purpose)).order_by(claim.c.seq.desc()).limit(3)
+    return [claim_of(row) for row in connection.execute(query)]
 
 
 def waiting(connection: sa.Connection, visible: Visible) -> int:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.scope import DepartmentScope, OperatorScope, PersonScope, Scope, SessionScope
 from bot.people import store as people
-from bot.people.model import Person
+from bot.people.model import Person, Role
 from bot.people.tables import handle
 from bot.sessions.audience import Audience
 from bot.sessions.tables import place, presence, session
@@ -53,6 +53,8 @@ class Visible:
     company: CompanyView
     epoch: int | None = None
     """Of a `SessionScope`: only what was said to the same readers is shown, not what was before a widening."""
+    decides: bool = False
+    """Of a principal's `PersonScope`: what somebody asks to be shown to the company is put before them."""
 
     def within(
         self,
@@ -77,7 +79,14 @@ def visible(connection: sa.Connection, scope: Scope) -> Visible:
     epoch = None
     if isinstance(scope, SessionScope):
         epoch = connection.execute(_EPOCH, {"session": scope.session}).scalar()
-    return Visible(scope, company_view(connection, scope), -1 if epoch is None else epoch)
+    return Visible(scope, company_view(connection, scope), -1 if epoch is None else epoch, _decides(connection, scope))
+
+
+def _decides(connection: sa.Connection, scope: Scope) -> bool:
+    if not isinstance(scope, PersonScope):
+        return False
+    person = people.get(connection, scope.person)
+    return person is not None and person.active and person.role is Role.PRINCIPAL
 
 
 _EPOCH = sa.select(session.c.audience_epoch).where(session.c.id == sa.bindparam("session"))
