@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId, PersonId, SessionId
 from bot.kernel.scope import SessionScope
-from bot.memory import reading, store
+from bot.memory import reading
 from bot.memory.block import Block, Ranked, block
 from bot.memory.model import Claim, Evidence, Kind, Visibility
 from bot.memory.reading import Filter, Purpose
@@ -122,22 +122,12 @@ class Recall:
 
         def query(connection: sa.Connection) -> tuple[list[tuple[Claim, list[Evidence]]], Mapping[str, str]]:
             view = visible(connection, scope)
-            found = [named(connection, view, Purpose.PROMPT, each) for each in handles]
+            found = [reading.named(connection, view, Purpose.PROMPT, each) for each in handles]
             claims = [one for each in found for one in each]
-            return [(one, store.evidence_of(connection, one.id)) for one in claims], names_of(connection, claims)
+            read = [(one, reading.evidence_of(connection, view, one.id)) for one in claims]
+            return read, names_of(connection, claims)
 
         return await self._database.read(query)
-
-
-def named(connection: sa.Connection, view: Visible, purpose: Purpose, handle: str) -> list[Claim]:
-    """The claims that the scope sees and that an id, or the end of one, means."""
-    if not handle.isalnum():
-        return []
-    condition = reading.condition(view, purpose)
-    rows = connection.execute(sa.select(claim.c.id).where(claim.c.id.endswith(handle.lower()), condition).limit(3))
-    ids = [ClaimId(row.id) for row in rows]
-    found = reading.by_ids(connection, view, purpose, ids)
-    return [found[each] for each in ids]
 
 
 def spaces_of(view: Visible) -> tuple[str, ...]:
