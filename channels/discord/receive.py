@@ -86,6 +86,8 @@ class Receiver:
         self._rules: Rules | None = None
         self._queue: asyncio.Queue[_Heard | _Read] = asyncio.Queue()
         self._held: dict[int, list[_Heard]] = {}
+        self._once_more: set[int] = set()
+        """Channels in which there was another gap while they were being read back."""
         self._inbox: Inbox | None = None
         self._history = ReadBack(
             api, register, clock, self._commit_page, lambda channel: self._queue.put_nowait(_Read(channel))
@@ -127,7 +129,11 @@ class Receiver:
                 held = self._held.get(int(item.data["channel_id"]))
                 (together if held is None else held).append(item)
             elif isinstance(item, _Read):
-                together += self._held.pop(item.channel, ())
+                if item.channel in self._once_more:
+                    self._once_more.discard(item.channel)
+                    self._history.begin((item.channel,))
+                else:
+                    together += self._held.pop(item.channel, ())
             else:
                 await self._take_messages(together, inbox)
                 together = []
@@ -346,8 +352,11 @@ class Receiver:
     # --- reading back ---
 
     def _read_back(self, channels: Iterable[int]) -> None:
-        """From now on what comes live in these channels waits until they are through."""
-        fresh = [channel for channel in channels if channel not in self._held]
+        """From now on what comes live in these channels waits until they are through. One that is being read back
+        already is read once more: its last page may have been made before what was missed now."""
+        wanted = tuple(channels)
+        self._once_more.update(channel for channel in wanted if channel in self._held)
+        fresh = [channel for channel in wanted if channel not in self._held]
         self._held.update((channel, []) for channel in fresh)
         self._history.begin(fresh)
 

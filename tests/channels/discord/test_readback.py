@@ -163,6 +163,33 @@ async def test_case_64_73_what_comes_live_meanwhile_waits_its_turn_and_has_one_o
     assert mine == ["before", "missed 0", "missed 1", "missed 2", "live 0", "live 1"]
 
 
+@pytest.mark.case(64)
+@pytest.mark.parametrize("live", [True, False])
+async def test_case_64_a_second_gap_while_the_first_is_read_back_is_read_too(rig: Rig, live: bool) -> None:
+    await rig.start()
+    rig.world.dm(ANN, "before")
+    await rig.messages()
+    await rig.stop()
+    rig.world.dm(ANN, "first gap")
+    await rig.replace()
+    gate = "history"
+    rig.server.faults.plan("getMessages", Delay(gate=gate, when="after"))
+    rig.run()
+    await rig.server.faults.gate(gate).reached.wait()  # the page is made, and on its way
+    rig.server.gateway.invalidate(resumable=False)
+    rig.world.dm(ANN, "second gap")
+    async with rig.hurrying():
+        await rig.server.frames.wait(3, "identify")
+        await rig.settled()
+    if live:
+        rig.world.dm(ANN, "live")
+        await rig.settled()
+    rig.server.faults.gate(gate).release()
+    await rig.messages(4 if live else 3)
+    await rig.settled()
+    assert texts(rig.inbox.events) == ["before", "first gap", "second gap", *(["live"] if live else [])]
+
+
 async def test_long_gaps_are_read_page_by_page(rig: Rig) -> None:
     await rig.start()
     rig.world.dm(ANN, "m")
@@ -201,7 +228,7 @@ async def test_history_that_may_not_be_read_holds_up_nothing(rig: Rig, code: int
     await rig.stop()
     rig.world.dm(ANN, "missed")
     await rig.replace()
-    rig.server.faults.plan("getMessages", refused(code))
+    rig.server.faults.plan("getMessages", refused(code), times=3)  # hers twice, and Ben's
     await rig.start()
     rig.world.dm(ANN, "after")
     await rig.messages(2)
