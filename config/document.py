@@ -32,33 +32,50 @@ def toml_value(value: object) -> str:
 
 def render_toml(choices: Mapping[str, object]) -> str:
     """The whole settings file as text: every key with description, default and what is allowed, commented out, but
-    those of `choices` (dotted key, with its id: `people.anna.name`) set. KeyError for a key that is none."""
+    those of `choices` (dotted key, with its id: `people.anna.name`) set. Tables in which something is set come first,
+    and in them what is set. KeyError for a key that is none."""
     chosen = {tuple(name.split(".")): value for name, value in choices.items()}
     for path in chosen:
         if keys.find(path) is None:
             raise KeyError(dotted(path))
     lines = [
-        "# Settings of OpenExecutive. Every key stands here with its default; remove the # before one to set it.",
-        "# Each can also be given as an environment variable, for example OPENEXECUTIVE_LOG_LEVEL, and secrets as",
-        "# files (systemd credentials, Docker secrets) named like the key. `openexecutive doctor` checks them all.",
+        "# Settings of OpenExecutive. What is set stands first, in its table; every other key stands here with its",
+        "# default: remove the # before it to set it. Each can also be given as an environment variable, for example",
+        "# OPENEXECUTIVE_LOG_LEVEL, and secrets as files (systemd credentials, Docker secrets) named like the key.",
+        "# `openexecutive doctor` checks them all.",
     ]
-    for table in keys.tables():
+    # TOML knows keys of no table only at the top of a file.
+    for table in sorted(keys.tables(), key=lambda table: (bool(table.path), not _has_choice(table, chosen))):
         lines += _toml_table(table, chosen)
     return "\n".join(lines) + "\n"
 
 
+def _has_choice(table: Table, chosen: Mapping[keys.KeyPath, object]) -> bool:
+    return any(keys.find(path) in table.keys for path in chosen)
+
+
+def _set_first(table: Table, values: Mapping[Key, object]) -> Iterator[str]:
+    """The keys of a table, those with a value first."""
+    for key in table.keys:
+        if key in values:
+            yield from _toml_key(key, values[key])
+    if values and len(values) < len(table.keys):
+        yield "#"
+    for key in table.keys:
+        if key not in values:
+            yield from _toml_key(key, None)
+
+
 def _toml_table(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator[str]:
+    values = {key: chosen[key.path] for key in table.keys if key.path in chosen}
     if not table.path:
-        for key in table.keys:
-            yield from ("", *_toml_key(key, chosen.get(key.path)))
+        yield from ("", *_set_first(table, values))
         return
     if ANY in table.path:
         yield from ("", *_comment(table.description))
         yield from _toml_named(table, chosen)
         return
-    yield from ("", *_comment(table.description), f"[{dotted(table.path)}]")
-    for key in table.keys:
-        yield from _toml_key(key, chosen.get(key.path))
+    yield from ("", *_comment(table.description), f"[{dotted(table.path)}]", *_set_first(table, values))
 
 
 _EXAMPLES = {("people",): "anna", ("specialists",): "finance", ("llm", "prices"): "some-model"}
@@ -71,8 +88,8 @@ def _toml_named(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator
     ids = dict.fromkeys(path[depth] for path in chosen if path[:depth] == parent)
     for each in ids:
         yield from ("", f"[{dotted(parent)}.{each}]")
-        for key in table.keys:
-            yield from _toml_key(key, chosen.get((*parent, each, key.path[-1])))
+        here = {key: (*parent, each, key.path[-1]) for key in table.keys}
+        yield from _set_first(table, {key: chosen[path] for key, path in here.items() if path in chosen})
     if ids:
         return
     example = _EXAMPLES[parent]

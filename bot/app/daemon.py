@@ -21,7 +21,7 @@ from bot.app import knowledge as rooms_of_knowledge
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
-from bot.app.status import describe
+from bot.app.status import describe, in_a_word
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
 from bot.control import ops, ops_knowledge, ops_sessions
 from bot.control.server import Server as ControlServer
@@ -248,22 +248,20 @@ class Daemon:
         outbox_counts = await self.store.database.read(outbox_store.counts)
         inbox_counts = await self.store.database.read(lambda c: inbox_store.counts(c, now - timedelta(days=1)))
         channels = {}
-        for name, channel in self.channels.items():
-            health = channel.health()
+        healths = {name: channel.health() for name, channel in self.channels.items()}
+        for name, health in healths.items():
+        uptime = self.store.clock.monotonic() - self.started
             channels[name] = {
                 "receiving": health.receiving,
                 "sending": health.sending,
                 "reason": health.reason,
                 "where": health.where,
             }
-        healthy = (
-            model.ok and trouble is None and all(entry["receiving"] and entry["sending"] for entry in channels.values())
-        )
         return {
-            "status": "ok" if healthy else "degraded",
+            "status": in_a_word(model.ok and trouble is None, healths.values(), timedelta(seconds=uptime)),
             "version": VERSION,
             "boot": self.boot,
-            "uptime_seconds": round(self.store.clock.monotonic() - self.started),
+            "uptime_seconds": round(uptime),
             "store": {
                 "ok": trouble is None,
                 "reason": trouble,

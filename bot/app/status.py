@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
+
+from bot.gateway.channel import Health
+
+STARTS_WITHIN = timedelta(minutes=1)
+"""A channel that has not said a word by then is in trouble, and not starting."""
+
+
+def in_a_word(sound: bool, channels: Collection[Health], uptime: timedelta) -> str:
+    """`ok`, `starting` or `degraded`. `sound`: everything besides the channels is well."""
+    lame = [health for health in channels if not (health.receiving and health.sending)]
+    if sound and not lame:
+        return "ok"
+    if sound and uptime < STARTS_WITHIN and all(health.starting for health in lame):
+        return "starting"
+    return "degraded"
 
 
 def describe(status: Mapping[str, Any]) -> str:

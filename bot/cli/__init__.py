@@ -15,7 +15,9 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
+from bot.cli.examples import epilog
 from bot.kernel.errors import OpenExecutiveError
 
 COMMANDS = {
@@ -39,18 +41,37 @@ COMMANDS = {
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """`alone`: nothing follows the command's name; then what is missing is said with the whole help."""
+
+    alone = False
+
+    def error(self, message: str) -> NoReturn:
+        if not self.alone:
+            super().error(message)
+        self.print_help(sys.stderr)
+        self.exit(WRONG, f"\n{self.prog}: {message}\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Wrong arguments end in SystemExit(2), as argparse does it."""
     _open_standard_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="openexecutive", description="One AI executive for a company.")
+    parser = _Parser(prog="openexecutive", description="One AI executive for a company.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (default: ./openexecutive.toml)")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     chosen = _chosen(arguments)
     module = import_module(f"bot.cli.{chosen}") if chosen is not None else None
     for name, summary in COMMANDS.items():
-        below = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        below = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=epilog(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if module is not None and name == chosen:
+            below.alone = arguments[-1] == name
             module.add_arguments(below)
     args = parser.parse_args(arguments)
     if module is None:

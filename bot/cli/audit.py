@@ -6,7 +6,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from bot.cli.common import Answer, ask, operate, printable
+from bot.cli.audit_words import lines
+from bot.cli.common import ask, operate, printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--last", type=int, default=50, metavar="N", help="how many, without a session (default: 50)")
     show.add_argument("--type", help="entries of one type only")
     show.add_argument("--reason", help="why you read what was said; it is recorded. Without one, texts are withheld")
-    show.add_argument("--json", action="store_true", help="one JSON object per line")
+    show.add_argument("--json", action="store_true", help="one JSON object per line, with every field")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,20 +53,12 @@ def _show(args: argparse.Namespace) -> int:
     *entries, last = operate(
         args, "audit.show", session=args.session, last=args.last, type=args.type, reason=args.reason
     )
-    for answer in entries:
-        entry = answer["entry"]
-        assert isinstance(entry, dict)  # noqa: S101 - for the type checker
-        print(json.dumps(entry, ensure_ascii=False) if args.json else printable(_line(entry)))
+    shown = [entry for answer in entries if isinstance(entry := answer["entry"], dict)]
+    told = [json.dumps(entry, ensure_ascii=False) for entry in shown] if args.json else lines(shown)
+    for line in told:
+        print(line if args.json else printable(line))
     if not entries and not args.json:
         print("no entries")
     if args.session and not last.get("texts") and not args.json:
         print("Texts are withheld: say with --reason why you read them.")
     return 0
-
-
-def _line(entry: Answer) -> str:
-    where = f" session {entry['session']}" if entry.get("session") else ""
-    payload = json.dumps(entry["payload"], ensure_ascii=False)
-    text = entry.get("text")
-    said = f"\n    {text}".replace("\n", "\n    ") if text else "\n    [erased]" if entry.get("erased") else ""
-    return f"{entry['id']} {entry['at']} {entry['type']} {entry['actor']}{where} {payload}{said}"

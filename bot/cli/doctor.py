@@ -99,6 +99,7 @@ async def diagnose(
     found += machine.certificate(settings)
     local_mode = local_mail_mode(settings, in_container)
     found += mail.provable(settings, local_mode)
+    found += mail.outside(settings, local_mode)
     if options.offline:
         return found
     timeout = options.timeout

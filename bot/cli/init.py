@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bot.cli.checks import mail
+from bot.cli.checks.finding import Finding
 from config.document import render_toml
-from config.loader import SettingsError, load
-from config.schema import Llm, Models
-from config.sources import CONFIG_VARIABLE, FILE_NAME
+from config.loader import Loaded, SettingsError, load
+from config.rules import local_mail_mode
+from config.schema import Llm, Models, Settings
+from config.sources import CONFIG_VARIABLE, CONTAINER_VARIABLE, FILE_NAME
 from config.upkeep import Budget
 
 OK, FAILED, WRONG = 0, 1, 2
@@ -102,7 +105,8 @@ def initialise(args: argparse.Namespace, ask: Ask, environ: Mapping[str, str], c
         if not args.yes:
             answers = _questions(answers, ask)
         text = render_toml(choices(answers))
-        write_private(target, text, replace=args.force, check=lambda written: _check(written, cwd))
+        written: list[Loaded] = []
+        write_private(target, text, replace=args.force, check=lambda file: written.append(_check(file, cwd)))
     except EOFError:
         ask.say("\nNobody answers here. Say --yes and give the answers as flags (`openexecutive init --help`).")
         return WRONG
@@ -115,8 +119,16 @@ def initialise(args: argparse.Namespace, ask: Ask, environ: Mapping[str, str], c
     except OSError as error:
         ask.say(f"{target} cannot be written: {error.strerror}")
         return FAILED
+    for finding in _of_mail(written[0].settings, environ):
+        ask.say(f"Note: {finding.what}. To mend it, {finding.mend} ({finding.where}).\n")
     ask.say(_farewell(target, answers, environ, cwd))
     return OK
+
+
+def _of_mail(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
+    """Why mail of the people who were named would not be read."""
+    local_mode = local_mail_mode(settings, environ.get(CONTAINER_VARIABLE) == "1")
+    return [*mail.provable(settings, local_mode), *mail.outside(settings, local_mode)]
 
 
 def _target(args: argparse.Namespace, environ: Mapping[str, str], cwd: Path) -> Path:
@@ -163,7 +175,7 @@ def _questions(given: Answers, ask: Ask) -> Answers:
     ask.say("A few questions. Return keeps what stands in brackets; everything can be changed in the file later.\n")
     company = given.company or _asked(ask, "Company name", "the company")
     name = given.principal_name or _asked(ask, "Your name (you decide about people and approvals)", "Principal")
-    mail = given.principal_email or _asked(ask, "Your mail address", "principal@localhost", _looks_like_mail)
+    address = given.principal_email or _asked(ask, "Your mail address", "principal@localhost", _looks_like_mail)
     token, number = given.telegram_token, given.telegram_id
     if token is None:
         token = ask.secret("Telegram bot token from @BotFather, not shown (Return: no Telegram): ").strip() or None
@@ -190,7 +202,7 @@ def _questions(given: Answers, ask: Ask) -> Answers:
         company=company,
         time_zone=given.time_zone,
         principal_name=name,
-        principal_email=mail,
+        principal_email=address,
         telegram_id=number,
         telegram_token=token,
         provider=provider,
@@ -247,11 +259,11 @@ def choices(answers: Answers) -> dict[str, object]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _check(written: Path, cwd: Path) -> None:
+def _check(written: Path, cwd: Path) -> Loaded:
     """The file alone must be a valid one, whatever the environment adds later."""
     nowhere = written.parent / "no-such-folder"
     try:
-        load({}, written, cwd, system_file=nowhere, docker_secrets=nowhere)
+        return load({}, written, cwd, system_file=nowhere, docker_secrets=nowhere)
     except SettingsError as error:
         raise SettingsError([type(f)("", f.key, f.problem, f.given, f.allowed) for f in error.faults]) from None
 

@@ -86,10 +86,15 @@ class Health:
     reason: str | None = None
     """Why not, and what to do. While receiving: what does not work (nothing can be sent, say), or None."""
     since: datetime | None = None
+    """None before it received, or failed to, for the first time."""
     where: str | None = None
+    """Where it receives, for whoever starts the daemon (`127.0.0.1:2525`)."""
     sending: bool = True
     """False while nothing can be sent although messages come in."""
-    """Where it receives, for whoever starts the daemon (`127.0.0.1:2525`)."""
+
+    @property
+    def starting(self) -> bool:
+        return not self.receiving and self.since is None
 
 
 @dataclass(frozen=True, slots=True)

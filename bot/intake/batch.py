@@ -58,6 +58,7 @@ class Batch:
             self._rooms.facts,
             frozenset(rows.participants),
             frozenset(self._rooms.forgotten),
+            tuple(context.notes),
         )
 
     def _take_one(self, event: InboundEvent) -> Accepted:

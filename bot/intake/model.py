@@ -54,6 +54,8 @@ class Taken:
     rooms: dict[str, RoomFact]
     participants: frozenset[tuple[SessionId, str]]
     forget_rooms: frozenset[str]
+    notes: tuple[str, ...]
+    """For the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Context:
     owners: dict[str, Person] = field(default_factory=dict)
     """Who owns the addresses that occur in the batch."""
     queued: list[Queued] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def record(
         self, payload: Payload, actor: Actor = SYSTEM, session: SessionId | None = None, text: str | None = None

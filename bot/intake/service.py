@@ -146,6 +146,8 @@ class Intake:
             self._familiar.rooms.pop(key, None)
         self._familiar.rooms |= taken.rooms
         self._familiar.participants |= taken.participants
+        for note in taken.notes:
+            log.warning("%s", note)
         self._outbox.sending(taken.queued)
         for turn, rows in taken.begun:
             self._listener.begin(turn, rows)

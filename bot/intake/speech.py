@@ -43,6 +43,17 @@ BURNED_TEXT = (
 )
 
 
+_WHY = {
+    Refusal.STRANGER: "nobody in `people` has this address here",
+    Refusal.UNPROVEN: "it is not proven who wrote it",
+    Refusal.DEACTIVATED: "that person's entry was taken away",
+    Refusal.AUTOMATIC: "a machine wrote it",
+    Refusal.BOT: "it is a bot",
+    Refusal.ANONYMOUS: "it is written as a group or channel, by nobody in particular",
+    Refusal.BAD_CODE: "the pairing code is not valid",
+}
+
+
 class Speech:
     def __init__(self, context: Context, rows: Rows, rooms: Rooms) -> None:
         self._context = context
@@ -179,7 +190,9 @@ class Speech:
         if number <= REFUSED_KEPT:
             row_id = InboxId(new_id(context.now))
             self._rows.add(row_id, event, None, None, refused=reason.value)
-        if number == 1:
+        if number == 1:  # of this sender, for this reason, in this hour
+            why = _WHY.get(reason, reason.value) + (f" ({event.sender.note})" if event.sender.note else "")
+            context.notes.append(f"{context.channel}: what {address!r} writes is refused: {why}")
             text = f"{address}: {event.sender.note}" if event.sender.note else address
             context.record(
                 audited.MessageRefused(context.channel, reason, 1, row_id),

@@ -13,7 +13,7 @@ from bot.kernel.supervise import Bug, attempt
 from bot.web.hosts import is_loopback_address, is_loopback_name
 
 Status = Callable[[], Awaitable[Mapping[str, object]]]
-"""What the daemon says of itself; `status` is "ok" or "degraded"."""
+"""What the daemon says of itself; `status` is "ok", "starting" or "degraded"."""
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 

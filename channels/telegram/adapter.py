@@ -25,6 +25,7 @@ from bot.gateway.operations import CannotTell, Found, OutboundOp, Receipt, Reply
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from bot.kernel.retry import Backoff
+from channels.telegram import menu
 from channels.telegram.client import build_client
 from channels.telegram.content import Me
 from channels.telegram.drafts import Drafts
@@ -91,6 +92,7 @@ class Telegram:
         receiver = Receiver(self._client, me, self._members, self._context.clock, self._settings.max_download)
         self._me = me
         self._context.ready()
+        self._context.supervisor.job("telegram commands", menu.offer(self._client))
         if self._webhook is not None:
             await self._webhook.run(receiver, inbox)
             return

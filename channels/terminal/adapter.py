@@ -196,7 +196,8 @@ class TerminalChannel:
 
     def health(self) -> Health:
         if not self._person:
-            return Health(False, "there is nobody to speak as: name a principal in the settings")
+            since = self._context.clock.now()
+            return Health(False, "there is nobody to speak as: name a principal in the settings", since)
         return Health(True) if self._inbox is not None else Health(False, "it is starting or stopping")
 
     def routes(self) -> Sequence[HttpRoute]:

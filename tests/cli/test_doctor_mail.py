@@ -43,7 +43,16 @@ def test_without_per_user_from_nobody_but_reply_tokens_is_proven() -> None:
     assert level is Level.WARN
     assert "reply token" in what
     ((_, what),) = bad(mail.provable(people("a@corp.example", reply_tokens=False), False))
-    assert "no mail from there is read" in what
+    assert "refused, even answers" in what
+
+
+def test_in_local_mode_a_principal_elsewhere_is_told_that_their_mail_does_not_arrive() -> None:
+    ((level, what),) = bad(mail.outside(people("a@corp.example", "principal@localhost"), True))
+    assert level is Level.WARN
+    assert "mail from a@corp.example does not arrive" in what
+    assert bad(mail.outside(people("principal@localhost"), True)) == []
+    assert bad(mail.outside(people("a@corp.example"), False)) == []
+    assert bad(mail.outside(people("a@corp.example", enabled=False), True)) == []
 
 
 def test_a_domain_that_is_left_out_is_named() -> None:

@@ -67,6 +67,21 @@ def test_flags_alone_write_a_private_file_that_loads(tmp_path: Path) -> None:
     assert ask.text.endswith(" run")
 
 
+def test_it_says_that_mail_of_a_principal_elsewhere_would_not_be_read(tmp_path: Path) -> None:
+    ask = Scripted()
+    assert init.initialise(arguments("--yes", "--principal-email", "anna@corp.example"), ask, {}, tmp_path) == 0
+    assert "mail from anna@corp.example does not arrive" in ask.text
+    (tmp_path / "token").write_text(TOKEN)
+    flags = ("--yes", "--force", "--principal-email", "anna@corp.example", "--telegram-token-file")
+    ask = Scripted()
+    assert init.initialise(arguments(*flags, str(tmp_path / "token")), ask, {}, tmp_path) == 0
+    assert "no domain proves who wrote a mail (corp.example): mail from there is refused" in ask.text
+    assert "channels.email.per_user_from" in ask.text
+    ask = Scripted()
+    assert init.initialise(arguments("--yes", "--force"), ask, {}, tmp_path) == 0
+    assert "Note:" not in ask.text
+
+
 def test_yes_alone_keeps_the_embedded_default(tmp_path: Path) -> None:
     assert init.initialise(arguments("--yes"), Scripted(), {}, tmp_path) == 0
     (person,) = loaded(tmp_path).settings.people.values()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -8,16 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from bot.cli import COMMANDS, main
+from bot.cli.examples import EXAMPLES
 from bot.cli.status import lines
 from bot.gateway.channel import LocalPeer
 from tests.cli.program import PROGRAM, answering, command, daemon
 
 ROOT = Path(__file__).parents[2]
+NOON = "2026-11-30T12:00:00+00:00"
 SLOWEST_HELP = 0.15
 """Seconds."""
 
@@ -107,6 +111,25 @@ def test_wrong_arguments_end_with_2(arguments: list[str], capsys: pytest.Capture
     assert "usage: openexecutive" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["explain", "rooms", "company", "audit", "people", "sessions"])
+def test_a_command_that_needs_more_shows_its_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert COMMANDS[name].capitalize()[:20] in said
+    assert f"  openexecutive {EXAMPLES[name][0][0]}" in said
+    assert said.rstrip().splitlines()[-1].startswith(f"openexecutive {name}: the following arguments are required")
+
+
+@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line, _ in lines])
+def test_the_examples_are_right(line: str) -> None:
+    name, *rest = shlex.split(line)
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    import_module(f"bot.cli.{name}").add_arguments(parser)
+    parser.parse_args(rest)
+
+
 def test_no_command_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "usage: openexecutive" in capsys.readouterr().out
@@ -153,7 +176,7 @@ def test_without_a_daemon_it_is_said_how_to_start_it(
 
 async def test_a_reader_that_has_had_enough_is_no_accident(folder: Path) -> None:
     async def many(peer: LocalPeer, first: Mapping[str, object]) -> None:
-        entry = {"id": 1, "at": "t", "type": "x", "actor": "a", "payload": {}}
+        entry = {"id": 1, "at": NOON, "type": "x", "actor": "person:a", "payload": {}}
         for _ in range(5_000):
             await peer.send({"entry": entry})
         await peer.send({"ok": True})
@@ -167,7 +190,8 @@ async def test_a_reader_that_has_had_enough_is_no_accident(folder: Path) -> None
             )
         )
     assert done.stderr == ""
-    assert done.stdout.startswith("1 t x a")
+    assert done.stdout.startswith("1  2026-1")
+    assert done.stdout.rstrip().endswith("a  x")
 
 
 # --- status ----------------------------------------------------------------------------------------------------------
@@ -237,7 +261,7 @@ async def test_a_chain_that_does_not_hold_ends_with_1(folder: Path) -> None:
 
 
 async def test_entries_are_shown_with_their_texts_or_a_word_that_they_are_withheld(folder: Path) -> None:
-    entry = {"id": 3, "at": "2026", "type": "message_received", "actor": "person:anna", "session": "s1"}
+    entry = {"id": 3, "at": NOON, "type": "message_received", "actor": "person:anna", "session": "s1"}
 
     async def show(peer: LocalPeer, first: Mapping[str, object]) -> None:
         allowed = "reason" in first
@@ -249,7 +273,7 @@ async def test_entries_are_shown_with_their_texts_or_a_word_that_they_are_withhe
         given = await command("audit", "show", "s1", "--reason", "complaint")
         as_json = await command("audit", "show", "s1", "--json", "--reason", "complaint")
     assert "withheld" in without.stdout
-    assert "    two\n    lines" in given.stdout
+    assert "message received: n 1  [s1]\n   | two\n   | lines" in given.stdout
     assert "\x1b" not in given.stdout
     assert json.loads(as_json.stdout)["text"].startswith("two")
 

@@ -68,6 +68,23 @@ def test_what_is_chosen_is_set(read: Reader) -> None:
     assert settings.data_dir == Path("/srv/x")
 
 
+def test_what_is_set_stands_first() -> None:
+    """In the file, as far as TOML allows, and in each table."""
+    text = render_toml({"web.enabled": False, "company.time_zone": "Europe/Oslo", "people.bob.name": "Bob"})
+    live = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert live[:6] == [
+        "[company]",
+        'time_zone = "Europe/Oslo"',
+        "[people.bob]",
+        'name = "Bob"',
+        "[web]",
+        "enabled = false",
+    ]
+    company = text[text.index("[company]") : text.index("[people.bob]")]
+    assert company.index("time_zone = ") < company.index("# name = ")
+    assert text.index("[web]") < text.index("[channels.telegram]")
+
+
 def test_a_choice_of_no_setting_is_refused() -> None:
     with pytest.raises(KeyError, match=r"web\.prot"):
         render_toml({"web.prot": 1})

@@ -61,6 +61,22 @@ async def test_many_refusals_are_one_row_an_hour_with_a_count_and_twenty_are_kep
     assert [p["count"] for p in await desk.audited("message_refused")] == [1, 34, 1]
 
 
+async def test_a_refusal_is_logged_once_an_hour_for_each_sender_with_its_reason(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    await refused(desk, 3)
+    note = replace(sender("1", proof=Proof.NONE), note="no signature of corp.example")
+    await desk.one(message("u", by=note))
+    said = [record.message for record in caplog.records if "refused" in record.message]
+    assert said == [
+        "test: what '666' writes is refused: nobody in `people` has this address here",
+        "test: what '1' writes is refused: it is not proven who wrote it (no signature of corp.example)",
+    ]
+    desk.clock.advance(timedelta(hours=1))
+    await refused(desk, 2, start=10)
+    assert len([record for record in caplog.records if "666" in record.message]) == 2
+
+
 async def test_a_single_refusal_needs_no_second_row(desk: Desk) -> None:
     await refused(desk, 1)
     desk.clock.advance(timedelta(hours=1))

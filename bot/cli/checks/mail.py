@@ -30,13 +30,29 @@ def provable(settings: Settings, local_mode: bool) -> Iterator[Finding]:
         "add the domain if its mail server lets nobody write under another's address (most company accounts are such; "
         "a domain where every program may send under any name is not)"
     )
-    tokens = "only answers to the executive's own mails are read (by their reply token)"
+    tokens = "mail from there is refused, but for answers to the executive's own mails (by their reply token)"
     if not email.reply_tokens:
-        tokens = "no mail from there is read, since reply_tokens is off too"
+        tokens = "mail from there is refused, even answers, since reply_tokens is off too"
     if not email.per_user_from:
-        yield warn(f"no domain proves who wrote a mail: {tokens}", where, mend)
+        yield warn(f"no domain proves who wrote a mail ({', '.join(others)}): {tokens}", where, mend)
     else:
         yield warn(f"{', '.join(others)} does not prove who wrote a mail: {tokens}", where, mend)
+
+
+def outside(settings: Settings, local_mode: bool) -> Iterator[Finding]:
+    """In local mode only programs of this machine can write: who has an address elsewhere cannot."""
+    addresses = [a for person in settings.roster.values() if person.role == "principal" for a in person.email]
+    others = [address for address in addresses if address.rpartition("@")[2].lower() not in _HERE]
+    if settings.channels.email.enabled and local_mode and others:
+        yield warn(
+            f"mail from {', '.join(others)} does not arrive: only programs of this machine can hand mail over",
+            "channels.email",
+            "set up mail as docs/channels/email.md says, with the domain in channels.email.per_user_from; until then "
+            "talk to the executive with `openexecutive chat`",
+        )
+
+
+_HERE = frozenset({"localhost", "localhost.localdomain"})
 
 
 async def access_token(email: Email, data_dir: Path, clock: Clock) -> str | Finding | None:

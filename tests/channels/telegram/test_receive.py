@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 
 import pytest
 
 from bot.gateway.channel import HttpRequest
+from bot.gateway.commands import COMMANDS
 from bot.gateway.events import (
     Addressed,
     Change,
@@ -396,3 +398,30 @@ async def test_webhook_health_follows_what_the_platform_reports(rig: Rig) -> Non
 async def test_polling_has_no_routes(rig: Rig) -> None:
     assert rig.channel.routes() == ()
     assert rig.channel.local() == {}
+
+
+async def test_the_list_of_commands_is_set_once_per_change(rig: Rig) -> None:
+    await rig.start()
+    (made,) = await rig.server.effects.wait(1, "setMyCommands")
+    assert {one["command"]: one["description"] for one in made.body["commands"]} == {
+        name: command.summary for name, command in COMMANDS.items()
+    }
+    await rig.replace()
+    await rig.start()
+    await rig.server.requests.wait(2, "getMyCommands")
+    await rig.stop()
+    assert rig.server.effects.count("setMyCommands") == 1
+
+
+async def test_a_list_of_commands_that_is_refused_keeps_nothing_else_from_working(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.server.faults.plan("setMyCommands", Answer(400, "Bad Request: no"))
+    rig.server.world.private_message(ANN, "hello")
+    await rig.start()
+    assert texts(await rig.inbox.wait(1)) == ["hello"]
+    await rig.server.requests.wait(1, "setMyCommands")
+    async with asyncio.timeout(10):
+        while "could not be set" not in caplog.text:  # noqa: ASYNC110 - the log has no bell
+            await asyncio.sleep(0.01)
+    assert rig.channel.health().receiving

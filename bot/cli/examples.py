@@ -1,0 +1,44 @@
+"""Examples of the commands that need more than their name, shown with their help."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "people": (
+        ("people list", "who may speak to the executive"),
+        ("people deactivate bob", "let somebody in no longer, at once"),
+    ),
+    "company": (
+        ("company show", "the profile, as it stands in prompts"),
+        ("company set goals 'Break even by May' 'Two more hires'", "set a field; several texts are a list"),
+        ("company export company.md", "all of it as one file, which `import` takes back"),
+    ),
+    "rooms": (("rooms list", "every place the executive is in, and who reads there"),),
+    "audit": (
+        ("audit show", "the newest fifty entries in words"),
+        ("audit show --type message_refused --last 20", "entries of one type"),
+        ("audit verify", "whether nothing was changed or taken out"),
+    ),
+    "sessions": (
+        ("sessions list", "the conversations and their ids"),
+        ("sessions delete SESSION --reason 'asked for by Anna'", "erase one of them"),
+    ),
+    "explain": (
+        ("explain SESSION", "the newest turn of a conversation (ids: `openexecutive sessions list`)"),
+        ("explain SESSION --turn 3 --reason 'a wrong figure'", "with what was said; that you read it is recorded"),
+    ),
+    "mail": (("mail login", "log in at the provider, where mailbox or relay take a token"),),
+}
+
+
+_WIDTH = 76
+
+
+def epilog(command: str) -> str:
+    """What stands below a command's help."""
+    shown = EXAMPLES.get(command, ())
+    if not shown:
+        return ""
+    width = max(len(line) for line, _ in shown)
+    if width + max(len(what) for _, what in shown) > _WIDTH:
+        return "examples:\n" + "\n".join(f"  openexecutive {line}\n      {what}" for line, what in shown)
+    return "examples:\n" + "\n".join(f"  openexecutive {line:<{width}}  {what}" for line, what in shown)
