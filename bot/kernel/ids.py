@@ -24,6 +24,8 @@ SectionId = NewType("SectionId", str)
 ChunkId = NewType("ChunkId", str)
 ClaimId = NewType("ClaimId", str)
 EvidenceId = NewType("EvidenceId", str)
+ProposalId = NewType("ProposalId", str)
+JobId = NewType("JobId", str)
 BlobHash = NewType("BlobHash", str)
 """Lower-case SHA-256 of a file's bytes, 64 hexadecimal digits."""
 

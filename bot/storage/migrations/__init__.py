@@ -4,5 +4,5 @@
 against the scripts.
 """
 
-KNOWN: tuple[str, ...] = ("0001", "0002")
+KNOWN: tuple[str, ...] = ("0001", "0002", "0003")
 HEAD = KNOWN[-1]
