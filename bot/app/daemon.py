@@ -46,10 +46,12 @@ from bot.llm.budget import Purpose
 from bot.llm.metered import Metered
 from bot.llm.model import Model
 from bot.orchestrator import basics, compactions, history, lookups, prompt
+from bot.orchestrator.bringing import Bringer
 from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
+from bot.orchestrator.keeping import Keeping
 from bot.orchestrator.lanes import Lanes
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.service import Orchestrator
@@ -173,8 +175,9 @@ class Daemon:
             settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE), compact,
         )  # fmt: skip
         placeholders = Placeholders(parts)
+        handlers |= Bringer(store.database, store.clock, knowledge.library, outbox, channels).handlers()
         lanes = Lanes(
-            Steps(parts, placeholders),
+            Steps(parts, placeholders, Keeping(store.database, knowledge.library)),
             Ends(parts, placeholders),
             store.clock,
             work,

@@ -6,24 +6,38 @@ What was said is not lost when the daemon restarts meanwhile: the conversation c
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from bot.cli.common import settings, socket_of
-from bot.cli.conversation import Draft, Message, NotTaken, Refused
+from bot.cli.common import printable, settings, socket_of
+from bot.cli.conversation import Draft, File, Message, NotTaken, Refused
+from bot.cli.files import stored
 from bot.cli.link import Ended, Event, Link, Lost, Restored
 from bot.cli.screen import Screen
 from bot.kernel.clock import SystemClock
+from bot.kernel.errors import PermanentError
 
 PROMPT = "> "
 LEAVE = ("/quit", "/exit")
+FILE = "/file "
 LOOK_EVERY = 0.2
 """Seconds; a wait without end would not hear Ctrl-C."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--message", metavar="TEXT", help="say this, print the answer and end")
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="send this file along; may be given again",
+    )
     parser.add_argument("--thread", default="main", metavar="NAME", help="small letters, digits and - (default: main)")
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="how long to wait for one answer (default: 600)"
@@ -32,13 +46,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 the conversation ended or the question was answered, 1 it was not."""
-    path = socket_of(settings(args))
+    loaded = settings(args)
+    path = socket_of(loaded)
     text: str | None = args.message
     if text is None and not sys.stdin.isatty():
         text = sys.stdin.read()
+    if text is None and args.file:
+        raise PermanentError("a file is sent with words: -m TEXT; in a conversation say /file and its path")
+    handing = Handing(loaded.settings.data_dir, loaded.settings.knowledge.max_file)
     if text is None:
-        return Talk(path, args.thread).live()
-    return Question(path, args.thread).answered(text, args.timeout)
+        return Talk(path, args.thread, handing).live()
+    files = [handing.over(each) for each in args.file]
+    return Question(path, args.thread).answered(text, args.timeout, files)
+
+
+@dataclass(frozen=True, slots=True)
+class Handing:
+    """Hands files to the daemon."""
+
+    data_dir: Path
+    limit: int
+
+    def over(self, file: Path) -> File:
+        """Raises `PermanentError`."""
+        if not file.is_file():
+            raise PermanentError(f"{file} is no file")
+        kept = asyncio.run(stored(self.data_dir, file, self.limit))
+        return File(file.name, kept.size, kept.id)
 
 
 class Question:
@@ -52,10 +86,10 @@ class Question:
         self._failure: str | None = None
         self._link = Link(path, thread, SystemClock(), self._show)
 
-    def answered(self, text: str, timeout: float) -> int:
+    def answered(self, text: str, timeout: float, files: Sequence[File] = ()) -> int:
         with self._lock:
             self._id = self._link.new_id()
-        self._link.say(self._id, text)
+        self._link.say(self._id, text, files)
         in_time = self._done.wait(timeout)
         if in_time and self._failure is None:
             self._link.close()
@@ -94,9 +128,11 @@ class Question:
 class Talk:
     """A conversation on a terminal."""
 
-    def __init__(self, path: Path, thread: str) -> None:
+    def __init__(self, path: Path, thread: str, handing: Handing) -> None:
         import readline  # gives `input` its line editor
 
+        self._handing = handing
+        self._files: list[File] = []
         self._typed_so_far = readline.get_line_buffer
         self._lock = threading.Lock()
         self._typing = False
@@ -105,7 +141,9 @@ class Talk:
         self._link = Link(path, thread, SystemClock(), self._show)
 
     def live(self) -> int:
-        print("Ctrl-C stops an answer, Ctrl-D ends the conversation, /help tells what I can do.")
+        print(
+            "Ctrl-C stops an answer, Ctrl-D ends the conversation, /file PATH sends a file along, /help tells the rest."
+        )
         try:
             while not self._ended.is_set():
                 try:
@@ -118,6 +156,9 @@ class Talk:
                     continue
                 if text.strip().lower() in LEAVE:
                     break
+                if text.startswith(FILE):
+                    self._add(text.removeprefix(FILE).strip())
+                    continue
                 if text.strip() and not self._ended.is_set():
                     self._exchange(text)
         finally:
@@ -137,10 +178,21 @@ class Talk:
             with self._lock:
                 self._typing = False
 
+    def _add(self, path: str) -> None:
+        """The file goes with what is said next."""
+        try:
+            file = self._handing.over(Path(path).expanduser())
+        except PermanentError as error:
+            print(f"({error.message})")
+            return
+        self._files.append(file)
+        print(f"({printable(file.name)} goes with what you say next)")
+
     def _exchange(self, text: str) -> None:
         """Say it and wait for the answer. Ctrl-C asks for a stop, a second one gives the prompt back."""
         say_id = self._link.new_id()
-        self._link.say(say_id, text)
+        files, self._files = self._files, []
+        self._link.say(say_id, text, files)
         stopping = False
         while self._link.waits(say_id) and not self._ended.is_set():
             try:

@@ -6,13 +6,22 @@ is known to cover what was said before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.gateway.commands import COMMANDS, parse
 
 SHOWN_TOLD = 200
 """Keys that a new connection is told of; the daemon can be in doubt only about the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One that lies in the daemon's folder already."""
+
+    name: str
+    size: int
+    blob: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ Heard = Accepted | NotTaken | Refused | Draft | Message
 class Conversation:
     thread: str
     client: str
-    _unaccepted: dict[str, str] = field(default_factory=dict)
+    _unaccepted: dict[str, dict[str, object]] = field(default_factory=dict)
     _open: dict[str, bool] = field(default_factory=dict)
     """What waits for an answer, in order; whether it is answered alone."""
     _shown: dict[str, None] = field(default_factory=dict)
@@ -71,16 +80,16 @@ class Conversation:
             "shown": list(self._shown)[-SHOWN_TOLD:],
         }
 
-    def say(self, say_id: str, text: str) -> dict[str, object]:
+    def say(self, say_id: str, text: str, files: Sequence[File] = ()) -> dict[str, object]:
         """`say_id` must sort after all earlier ones."""
         command = parse(text)
-        self._unaccepted[say_id] = text
+        self._unaccepted[say_id] = said = _said(say_id, text, files)
         self._open[say_id] = command is not None and COMMANDS[command.name].immediate
-        return _said(say_id, text)
+        return said
 
     def unaccepted(self) -> list[dict[str, object]]:
         """What a new connection has to hear, in order: the daemon drops what it has already."""
-        return [_said(say_id, text) for say_id, text in self._unaccepted.items()]
+        return list(self._unaccepted.values())
 
     def waits(self, say_id: str) -> bool:
         """Whether this is still to be answered."""
@@ -127,5 +136,6 @@ class Conversation:
         return tuple(say_id for say_id, by_itself in self._open.items() if say_id <= re and not by_itself)
 
 
-def _said(say_id: str, text: str) -> dict[str, object]:
-    return {"type": "say", "id": say_id, "text": text}
+def _said(say_id: str, text: str, files: Sequence[File]) -> dict[str, object]:
+    with_files = {"files": [{"name": f.name, "size": f.size, "blob": f.blob} for f in files]} if files else {}
+    return {"type": "say", "id": say_id, "text": text, **with_files}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from bot.cli.common import Answer, ask, follow, printable, rows, settings
+from bot.cli.files import stored
 from bot.kernel.errors import PermanentError
 
-_PIECE = 256 * 1024
 _BAR = 24
 _ENDINGS = frozenset(
     {
@@ -104,7 +103,7 @@ def _add(args: argparse.Namespace) -> int:
     files = [file for path in args.paths for file in _files(path)]
     failed = 0
     for file in files:
-        blob = asyncio.run(_stored(loaded.settings.data_dir, file, loaded.settings.knowledge.max_file))
+        blob = asyncio.run(stored(loaded.settings.data_dir, file, loaded.settings.knowledge.max_file)).id
         answer = follow(
             args,
             "knowledge.add",
@@ -133,21 +132,6 @@ def _files(path: Path) -> list[Path]:
     if not path.is_file():
         raise PermanentError(f"{path} is no file")
     return [path]
-
-
-async def _stored(data_dir: Path, file: Path, limit: int) -> str:
-    """Put a file where the daemon keeps files; its hash."""
-    from bot.files.blobs import BlobFolder
-
-    async def pieces() -> AsyncIterator[bytes]:
-        with file.open("rb") as opened:
-            while piece := opened.read(_PIECE):
-                yield piece
-
-    try:
-        return (await BlobFolder(data_dir / "blobs").put_stream(pieces(), limit)).id
-    except OSError as error:
-        raise PermanentError(f"{file} cannot be taken in: {error.strerror or error}") from error
 
 
 class _Bar:

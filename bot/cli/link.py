@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.cli.conversation import Conversation, Heard, Message, NotTaken
+from bot.cli.conversation import Conversation, File, Heard, Message, NotTaken
 from bot.control.client import Connection, ControlError, GoneError, NotRunningError, checked
 from bot.control.wire import MalformedError
 from bot.kernel.clock import Clock
@@ -65,10 +65,10 @@ class Link:
         self._last_id = fresh
         return fresh
 
-    def say(self, say_id: str, text: str) -> None:
+    def say(self, say_id: str, text: str, files: Sequence[File] = ()) -> None:
         """Say it now or, when the daemon is away, once it is back."""
         with self._lock:
-            message = self._conversation.say(say_id, text)
+            message = self._conversation.say(say_id, text, files)
             with suppress(GoneError):  # the reader notices, and says it again
                 self._connection.send(message)
 

@@ -33,6 +33,10 @@ _SHAPE = re.compile(
 )
 
 
+OF_MESSAGES = ("keep", "learn")
+"""Words after a slash that are no commands: they stand in messages and are about their files, also when such a message
+has none of its own."""
+
 _LONE = re.compile(r"\A\s*/(?P<name>[A-Za-z]{2,32})(?:@(?P<bot>[A-Za-z0-9_]{3,64}))?\s*\Z")
 
 
@@ -59,7 +63,11 @@ def typed(text: str, *, alone: bool) -> ParsedCommand | None:
     (no file, no further lines) came with the text."""
     known = parse(text)
     lone = _LONE.match(text) if known is None and alone else None
-    return known if lone is None else ParsedCommand(lone["name"].lower(), "", lone["bot"])
+    return (
+        known
+        if lone is None or lone["name"].lower() in OF_MESSAGES
+        else ParsedCommand(lone["name"].lower(), "", lone["bot"])
+    )
 
 
 def immediate(name: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import BlobHash, ChunkId, DocumentId, PersonId, SectionId, SessionId
+from bot.kernel.ids import BlobHash, ChunkId, DocumentId, InboxId, PersonId, SectionId, SessionId
 from bot.people.model import Person, Role
 from bot.sessions.audience import Audience
 from bot.sessions.visible import CompanyView
@@ -72,6 +72,8 @@ class Document:
     uploader: PersonId | None
     session: SessionId | None
     """Where it was sent."""
+    message: InboxId | None
+    """The message that asked to keep it."""
     path: str | None
     """Of a watched file."""
     wider: bool
@@ -153,15 +155,24 @@ def is_wider(audience: str, room: Audience) -> bool:
 
 
 def first_status(
-    origin: Origin, uploader: Person | None, *, replaces: bool, wider: bool, says_yes: bool = False
+    origin: Origin,
+    uploader: Person | None,
+    *,
+    replaces: bool,
+    wider: bool,
+    says_yes: bool = False,
+    asked: bool = False,
+    proven: bool = True,
 ) -> Status:
     """The status of a document whose text was read. What the principal or the operator brings is approved, unless it
     replaces what serves, or people would see it who were not there: then it waits for a yes of its own, which may be
-    given at once (`says_yes`). Whatever lies in a watched folder waits: others may write there too."""
-    entitled = may_decide(uploader)
+    given at once (`says_yes`). Words that ask to keep it (`asked`) are a yes to its being seen, not to a
+    replacement; who is not `proven` to be the person decides nothing. Whatever lies in a watched folder waits: others
+    may write there too."""
+    entitled = proven and may_decide(uploader)
     if origin is Origin.BUILT_IN or (entitled and says_yes and origin is not Origin.WATCHED):
         return Status.APPROVED
-    if origin is Origin.WATCHED or replaces or wider or not entitled:
+    if origin is Origin.WATCHED or replaces or not entitled or (wider and not asked):
         return Status.PENDING
     return Status.APPROVED
 

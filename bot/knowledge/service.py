@@ -23,9 +23,9 @@ from bot.files.names import clean_names
 from bot.files.sniff import Sniffed, sniff
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
-from bot.kernel.ids import BlobHash, DocumentId, SectionId, SessionId
+from bot.kernel.ids import BlobHash, DocumentId, InboxId, SectionId, SessionId, TurnId
 from bot.kernel.scope import OperatorScope, Scope
-from bot.knowledge import cutting, passages, store
+from bot.knowledge import cutting, passages, questions, store
 from bot.knowledge.cutting import Section
 from bot.knowledge.model import (
     Document,
@@ -76,6 +76,12 @@ class Bringing:
     dated: datetime | None = None
     says_yes: bool = False
     """A yes to what would otherwise wait for one; counts only of who may decide."""
+    asked: bool = False
+    """In words: a yes to its being seen by more people than were there, not to a replacement."""
+    proven: bool = True
+    """False: that it is this person is likely, not proven; they decide nothing."""
+    message: InboxId | None = None
+    """What asked to keep it; its sender is told what becomes of it."""
 
 
 def _silent(_step: str, _done: int, _of: int) -> None:
@@ -162,9 +168,7 @@ class Library:
         _must_decide(by)
 
         def unit(tx: Tx) -> Document:
-            approved = store.approve(tx, self._recorder, document_id, _actor(by), self._clock.now())
-            self._queue.vectors(tx, Work.CATCH_UP, self._clock.now())
-            return approved
+            return self._approve(tx, document_id, by)
 
         approved = await self._database.write(unit)
         self._queue.ring()
@@ -175,14 +179,26 @@ class Library:
         _must_decide(by)
 
         def unit(tx: Tx) -> Document:
-            rejected = store.reject(tx, self._recorder, document_id, reason, _actor(by), self._clock.now())
-            if rejected.status is Status.WITHDRAWN:
-                self._queue.vectors(tx, Work.CATCH_UP, self._clock.now())
-            return rejected
+            return self._reject(tx, document_id, by, reason)
 
         rejected = await self._database.write(unit)
         self._queue.ring()
         return rejected
+
+    async def answer(self, document_id: DocumentId, by: Person, turn: TurnId, *, yes: bool) -> Document:
+        """What a principal answered to the question about a document that waits, in a turn that may run again: the
+        first run decides. Raises `KnowledgeError`."""
+        _must_decide(by)
+
+        def unit(tx: Tx) -> Document:
+            found = store.get(tx.connection, document_id)
+            if found is not None and not questions.close(tx, document_id, turn):
+                return found
+            return self._approve(tx, document_id, by) if yes else self._reject(tx, document_id, by, None)
+
+        answered = await self._database.write(unit)
+        self._queue.ring()
+        return answered
 
     async def remove(self, document_id: DocumentId, by: Person | None) -> Document:
         """Delete a document and all that was made of it. When this returns nobody finds it any more; that its bytes
@@ -238,6 +254,21 @@ class Library:
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
+    def _approve(self, tx: Tx, document_id: DocumentId, by: Person | None) -> Document:
+        now = self._clock.now()
+        approved = store.approve(tx, self._recorder, document_id, _actor(by), now)
+        self._queue.vectors(tx, Work.CATCH_UP, now)
+        self._queue.decided(tx, approved, now)
+        return approved
+
+    def _reject(self, tx: Tx, document_id: DocumentId, by: Person | None, reason: str | None) -> Document:
+        now = self._clock.now()
+        rejected = store.reject(tx, self._recorder, document_id, reason, _actor(by), now)
+        if rejected.status is Status.WITHDRAWN:
+            self._queue.vectors(tx, Work.CATCH_UP, now)
+        self._queue.decided(tx, rejected, now)
+        return rejected
+
     def _new(self, blob: BlobHash, name: str, sniffed: Sniffed, bringing: Bringing) -> New:
         audience = checked_audience(bringing.audience)
         return New(
@@ -254,6 +285,7 @@ class Library:
             departments=bringing.departments,
             uploader=bringing.by.id if bringing.by is not None else None,
             session=bringing.session,
+            message=bringing.message,
             path=bringing.path,
         )
 
@@ -308,7 +340,13 @@ class Library:
                 decided = Status.PENDING
                 if bringing is not None:
                     decided = first_status(
-                        document.origin, by, replaces=replaces, wider=document.wider, says_yes=bringing.says_yes
+                        document.origin,
+                        by,
+                        replaces=replaces,
+                        wider=document.wider,
+                        says_yes=bringing.says_yes,
+                        asked=bringing.asked,
+                        proven=bringing.proven,
                     )
             actor = SYSTEM if bringing is None else _actor(by)
             store.finish(tx, self._recorder, document, decided, outcome, actor, now)

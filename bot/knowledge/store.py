@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from bot.audit.events import Actor, KnowledgeDecided, KnowledgeIngested, KnowledgeRemoved, Record
 from bot.audit.recorder import Recorder
-from bot.kernel.ids import BlobHash, DocumentId, PersonId, SessionId, new_id
+from bot.kernel.ids import BlobHash, DocumentId, InboxId, PersonId, SessionId, new_id
 from bot.knowledge import passages
 from bot.knowledge.model import CORPUS, Document, KnowledgeError, Origin, Status, may_move, name_key
-from bot.knowledge.tables import document, document_department
+from bot.knowledge.tables import document, document_department, question
 from bot.retrieval import store as embeddings
 from bot.storage.database import Tx
 from bot.storage.metadata import exactly
@@ -41,6 +41,7 @@ class New:
     departments: tuple[str, ...] = ()
     uploader: PersonId | None = None
     session: SessionId | None = None
+    message: InboxId | None = None
     path: str | None = None
 
     @property
@@ -84,6 +85,7 @@ def add(tx: Tx, new: New, now: datetime) -> Document:
             digest=new.digest,
             uploader=new.uploader,
             session_id=new.session,
+            message_id=new.message,
             path=new.path,
             wider=new.wider,
             dated=new.dated,
@@ -168,6 +170,7 @@ def reject(
 
 def remove_row(tx: Tx, document_id: DocumentId) -> None:
     """Its passages are gone by then."""
+    tx.execute(question.delete().where(question.c.document_id == document_id))
     tx.execute(document_department.delete().where(document_department.c.document_id == document_id))
     tx.execute(document.delete().where(document.c.id == document_id))
 
@@ -334,6 +337,6 @@ def _document(row: Any, departments: tuple[str, ...]) -> Document:
         DocumentId(row.id), row.name, row.version, Origin(row.origin), Status(row.status), row.audience, row.domain,
         departments, row.title, row.media_type, BlobHash(row.blob) if row.blob else None, row.digest,
         PersonId(row.uploader) if row.uploader else None, SessionId(row.session_id) if row.session_id else None,
-        row.path, row.wider, row.pages, row.characters, row.chunks, row.note, row.reason, row.dated, row.created_at,
-        row.decided_at, row.decided_by,
+        InboxId(row.message_id) if row.message_id else None, row.path, row.wider, row.pages, row.characters, row.chunks,
+        row.note, row.reason, row.dated, row.created_at, row.decided_at, row.decided_by,
     )  # fmt: skip

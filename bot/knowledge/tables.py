@@ -25,6 +25,7 @@ document = sa.Table(
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("uploader", sa.Text),
     sa.Column("session_id", sa.Text),
+    sa.Column("message_id", sa.Text),
     sa.Column("path", sa.Text),
     sa.Column("wider", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("pages", sa.Integer),
@@ -54,6 +55,17 @@ document_department = sa.Table(
     sa.Column("document_id", sa.Text, sa.ForeignKey("document.id"), primary_key=True),
     sa.Column("department", sa.Text, primary_key=True),
 )
+
+question = sa.Table(
+    "document_question",
+    metadata,
+    sa.Column("document_id", sa.Text, sa.ForeignKey("document.id"), primary_key=True),
+    sa.Column("thread_key", sa.Text, primary_key=True),
+    sa.Column("outbox_id", sa.Text, nullable=False),
+    sa.Column("turn_id", sa.Text),
+    sa.Index("ix_document_question_thread_key", "thread_key"),
+)
+"""Where a principal was asked whether a document shall be kept, by which message, and in which turn it was answered."""
 
 section = sa.Table(
     "section",

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from bot.kernel.ids import DocumentId
+from bot.knowledge.model import Document
 from bot.retrieval.index import Work
 from bot.storage.database import Tx
 from bot.tasks import store
@@ -20,6 +21,7 @@ class Kind(StrEnum):
     REBUILD = "knowledge.rebuild"
     CHECK = "knowledge.check"
     WATCH = "knowledge.watch"
+    DECIDED = "knowledge.decided"  # whoever sent it is told
 
 
 _VECTORS = {Work.CATCH_UP: Kind.CATCH_UP, Work.REBUILD: Kind.REBUILD}
@@ -40,6 +42,11 @@ class Queue:
         payload = {} if document is None else {"document": document}
         # A lane of its own: what is to run later must not hold up what is due.
         store.enqueue(tx, kind.value, key, payload, now, lane=f"{kind.value}:{key}", run_at=run_at)
+
+    def decided(self, tx: Tx, document: Document, now: datetime) -> None:
+        """Somebody has decided about a document that was sent: its sender is to hear of it."""
+        if document.message is not None:
+            self.put(tx, Kind.DECIDED, now, document=document.id)
 
     def vectors(self, tx: Tx, work: Work, now: datetime) -> None:
         kind = _VECTORS[work].value

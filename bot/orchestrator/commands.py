@@ -58,7 +58,8 @@ def _help(tx: Tx, recorder: Recorder, asked: Asked) -> str:
     lines = "\n".join(f"- `/{command.name}` – {command.summary}" for command in COMMANDS.values())
     return (
         "Write to me as you would to a colleague: a question, a decision, a document. I remember what was said in this "
-        f"thread.\n\nWords that I know:\n\n{lines}"
+        f"thread.\n\nWords that I know:\n\n{lines}\n- `/keep` – with a file: keep it among the company's documents; "
+        "alone: the file that was sent last"
     )
 
 

@@ -20,7 +20,7 @@ from bot.kernel.supervise import to_the_end
 from bot.llm import budget
 from bot.llm.budget import Account
 from bot.llm.model import Usage
-from bot.orchestrator import commands, journal, kept
+from bot.orchestrator import commands, journal, keeping, kept
 from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
 from bot.orchestrator.loop import Answered
@@ -98,6 +98,9 @@ class Ends:
         wider = await self._wider(turn, rows[-1]) if isinstance(decision, Answer) else None
         if wider is not None:
             text = f"*{wider.verdict} {UNSEEN}*\n\n{text}"
+        keep = completed.keep
+        if keep is not None and not keep.alone and isinstance(decision, Answer):
+            text = f"{text}\n\n*{keeping.receipt(keep, prompted.current)}*"
         planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
@@ -124,6 +127,8 @@ class Ends:
                 compaction.mark_told(tx, summary.id)
             if prompted.earlier.hidden or prompted.built.history_start is not None:
                 self._p.compact.queue(tx, turn.session, now)
+            if keep is not None:
+                keeping.queue(tx, turn, keep, prompted.current, now)
             kept.keep(tx, turn, self._p.meter.requests(turn.id), prompted.built.origins)
             self._p.meter.settle(tx, self._p.recorder, turn.id)
             following, notices = self._claim_more(tx, turn.session, now)
@@ -267,6 +272,12 @@ class Ends:
         self._greeted.add(account)
         return None if greeted else event.sender.address
 
+    async def _wider(self, turn: Turn, row: inbox.Row) -> places.Known | None:
+        """A mail thread that more people read than before: its next answer says so."""
+        if not isinstance(row.event, MessageReceived) or row.event.place.kind is not PlaceKind.MAIL:
+            return None
+        return await self._p.database.read(lambda c: places.untold(c, turn.session))
+
     def _warning(self, turn: Turn, rows: Sequence[inbox.Row], prompted: Prompted) -> tuple[Account, int] | None:
         """The limit that is nearly spent, if the asker is to be told of it here."""
         asker = prompted.asker
@@ -275,12 +286,6 @@ class Ends:
         return self._p.meter.warning(spender(turn, rows))
 
     def _write_transcript(
-    async def _wider(self, turn: Turn, row: inbox.Row) -> places.Known | None:
-        """A mail thread that more people read than before: its next answer says so."""
-        if not isinstance(row.event, MessageReceived) or row.event.place.kind is not PlaceKind.MAIL:
-            return None
-        return await self._p.database.read(lambda c: places.untold(c, turn.session))
-
         self,
         tx: Tx,
         turn: Turn,

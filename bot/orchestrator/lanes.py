@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from bot.llm.model import ContextTooLongError, CredentialsError
 from bot.orchestrator.decide import Decision, Silent
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.gate import unaddressed
+from bot.orchestrator.keeping import Told
 from bot.orchestrator.steps import Steps
 from bot.orchestrator.values import Begun, Completed, Free, Later, Next, Overtaken, spender
 from bot.sessions.turns import Turn
@@ -242,14 +243,18 @@ class Lanes:
             await stack.enter_async_context(self._slots)
             stack.enter_context(spending(spender(turn, rows)))
             recalled = await self._steps.recall(turn, rows)
+            errand = await self._steps.errand(turn, rows, recalled)
+            if errand is not None and (isinstance(errand, Told) or errand.alone):
+                return await self._steps.without_model(turn, rows, recalled, errand)
             prompted = await self._steps.prompt(turn, rows, recalled)
             if unaddressed(rows) and (no := await self._steps.not_spoken_to(recalled, prompted)) is not None:
                 return no, Silent()
             try:
                 completed = await self._steps.complete(turn, rows, recalled, prompted)
             except OverBudgetError as error:
-                return self._steps.over_budget(prompted, error)
-            return completed, self._steps.decide(completed.answered.finished)
+                refused, said = self._steps.over_budget(prompted, error)
+                return replace(refused, keep=errand), said
+            return replace(completed, keep=errand), self._steps.decide(completed.answered.finished)
 
     async def _unless_stopped(self, lane: Lane, work: Coroutine[Any, Any, T], name: str) -> T | None:
         """Await `work`; None if a person stopped it."""

@@ -13,6 +13,7 @@ from bot.kernel.errors import PermanentError
 from bot.llm.model import Image
 from bot.sessions.transcript import File
 
+HANDED_OVER = "handed over to be kept among the company's documents: search_knowledge finds it there once it may"
 MOST_FILES = 20
 """Files of one message that are read."""
 
@@ -45,6 +46,22 @@ async def gather(files: Files, channel: Channel, attachments: Sequence[Attachmen
         if picture is not None:
             pictures.append(picture)
     return Material(tuple(shown), tuple(pictures))
+
+
+async def fetched(channel: Channel, attachments: Sequence[Attachment]) -> tuple[File, ...]:
+    """Get each file's bytes, and look at nothing of them. Raises like `gather`."""
+    found: list[File] = []
+    for attachment, name in zip(attachments, clean_names([each.name for each in attachments]), strict=True):
+        if attachment.fault is not None:
+            found.append(File(name, attachment.declared_type, None, None, attachment.fault))
+            continue
+        try:
+            blob = attachment.blob or await channel.fetch(attachment)
+        except PermanentError as error:
+            found.append(File(name, attachment.declared_type, None, None, error.message))
+        else:
+            found.append(File(name, attachment.declared_type, blob, None, HANDED_OVER))
+    return tuple(found)
 
 
 async def _one(files: Files, channel: Channel, attachment: Attachment, name: str) -> tuple[File, Image | None]:

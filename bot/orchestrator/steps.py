@@ -21,14 +21,17 @@ from bot.kernel.scope import SessionScope
 from bot.llm import budget
 from bot.llm.budget import OverBudgetError
 from bot.llm.converse import converse
-from bot.llm.model import ContextTooLongError, Finished, Image, StopReason, Text, Usage
+from bot.llm.model import ContextTooLongError, Finished, Image, Request, StopReason, Text, Usage
 from bot.orchestrator import gate, loop, material
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, decide
 from bot.orchestrator.drafts import Drafter
+from bot.orchestrator.keeping import Errand, Keep, Keeping, receipt
 from bot.orchestrator.loop import Answered
+from bot.orchestrator.material import Material
 from bot.orchestrator.placeholder import Placeholders
+from bot.orchestrator.prompt import Built
 from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.people import store as people
@@ -45,9 +48,11 @@ GATE_DEADLINE = timedelta(seconds=20)
 
 
 class Steps:
-    def __init__(self, parts: Parts, placeholders: Placeholders) -> None:
+    def __init__(self, parts: Parts, placeholders: Placeholders, keeping: Keeping | None = None) -> None:
+        """`keeping`: None where documents cannot be handed over."""
         self._p = parts
         self._placeholders = placeholders
+        self._keeping = keeping
 
     async def recall(self, turn: Turn, rows: Sequence[inbox.Row]) -> Recalled:
         wanted = sorted({row.person for row in rows if row.person is not None})
@@ -70,6 +75,26 @@ class Steps:
 
         return await self._p.database.read(query)
 
+    async def errand(self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled) -> Errand | None:
+        """What is to be done about documents; a verdict on one is carried out. Raises `TransientError`."""
+        if self._keeping is None:
+            return None
+        return await self._keeping.errand(turn, rows, recalled.people, recalled.session.audience)
+
+    async def without_model(
+        self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, errand: Errand
+    ) -> tuple[Completed, Decision]:
+        """The end of a turn whose words were an errand alone. Raises `TransientError` when a file can be had only
+        later."""
+        said = [(await self._said(row, recalled, show=False))[0] for row in rows]
+        request = Request(self._p.frame.model, (), (), max_tokens=1, deadline=self._p.frame.deadline)
+        asker = self._asker(turn, rows, recalled, self._context(rows, recalled))
+        prompted = Prompted(Built(request, None, {}), tuple(said), asker, frozenset(), recalled.earlier)
+        keep = errand if isinstance(errand, Keep) else None
+        text = receipt(errand, said) if isinstance(errand, Keep) else errand.text
+        finished = Finished((Text(text),), StopReason.END_TURN, Usage(), "", "errand")
+        return Completed(prompted, Answered(finished, (), (), untrusted=False), keep), Answer(text)
+
     async def prompt(self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled) -> Prompted:
         """Raises `TransientError` when a file of a message can be had only later."""
         said: list[Said] = []
@@ -82,15 +107,7 @@ class Steps:
         built = prompts.build(
             self._p.frame, recalled.company, context, recalled.earlier, recalled.history, said, pictures
         )
-        asker = Asker(
-            turn.id,
-            SessionScope(turn.session),
-            recalled.session.audience,
-            recalled.people.get(rows[-1].person) if rows[-1].person else None,
-            context.now,
-            context.time_zone,
-            recalled.company,
-        )
+        asker = self._asker(turn, rows, recalled, context)
         return Prompted(built, tuple(said), asker, prompts.own_addresses((*recalled.history, *said)), recalled.earlier)
 
     async def complete(
@@ -148,14 +165,29 @@ class Steps:
                 self._p.model, prompted.built.request, self._p.registry, prompted.asker, drafter.show
             )
 
-    async def _said(self, row: inbox.Row, recalled: Recalled) -> tuple[Said, Sequence[Image]]:
+    @staticmethod
+    def _asker(turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, context: prompts.Context) -> Asker:
+        return Asker(
+            turn.id,
+            SessionScope(turn.session),
+            recalled.session.audience,
+            recalled.people.get(rows[-1].person) if rows[-1].person else None,
+            context.now,
+            context.time_zone,
+            recalled.company,
+        )
+
+    async def _said(self, row: inbox.Row, recalled: Recalled, *, show: bool = True) -> tuple[Said, Sequence[Image]]:
+        """`show`: files are read for the model; else they are fetched only."""
         event = row.event
         if not isinstance(event, MessageReceived):
             raise TypeError(f"inbox row {row.id} is no message")
         person = recalled.people.get(row.person) if row.person else None
         found = material.NOTHING
-        if event.attachments:
+        if event.attachments and show:
             found = await material.gather(self._p.files, self._p.channels[row.channel], event.attachments)
+        elif event.attachments:
+            found = Material(await material.fetched(self._p.channels[row.channel], event.attachments), ())
         body = event.body
         return (
             Said(

@@ -18,6 +18,7 @@ from bot.llm.metered import Meter
 from bot.llm.model import Model
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.compactions import Compactions
+from bot.orchestrator.keeping import Keep
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.tools import Asker, Registry
 from bot.outbox.service import Outbox
@@ -58,6 +59,8 @@ class Completed:
 
     prompted: Prompted
     answered: Answered
+    keep: Keep | None = None
+    """Files are to be kept, besides."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,26 @@ def ref_of(connection: sa.Connection, row_id: OutboxId) -> str | None:
     return ref
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    id: OutboxId
+    at: datetime | None
+    """None while it is on its way."""
+
+
+def last_of_thread(connection: sa.Connection, thread: str) -> Sent | None:
+    """What was said last in a thread, or is about to be."""
+    row = connection.execute(
+        sa.select(outbox.c.id, outbox.c.state, outbox.c.ended_at)
+        .where(outbox.c.thread_key == thread)
+        .order_by(outbox.c.seq.desc())
+        .limit(1)
+    ).first()
+    if row is None:
+        return None
+    return Sent(OutboxId(row.id), row.ended_at if row.state == OutState.SENT.value else None)
+
+
 def uncertain(tx: Tx, row: Row, boot: BootId) -> bool:
     return _move(tx, row, boot, CLAIMED, {"state": OutState.UNCERTAIN.value})
 

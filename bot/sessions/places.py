@@ -235,6 +235,15 @@ def rejudge(tx: Tx, recorder: Recorder, key: str, now: datetime, *, new: bool, a
     return None if new else Shift(after, known.audience, widened, sessions)
 
 
+def present(connection: sa.Connection, key: str, channel: str) -> list[Person]:
+    """The people of the roster who are known to be in a place."""
+    rows = connection.execute(
+        sa.select(presence.c.address).where(presence.c.place_key == key, presence.c.until.is_(None))
+    )
+    owners = people.by_handle(connection, channel, [row.address for row in rows])
+    return sorted({each.id: each for each in owners.values()}.values(), key=lambda each: each.id)
+
+
 def _sessions(tx: Tx, key: str, *, widened: bool) -> tuple[SessionId, ...]:
     if not widened:
         rows = tx.execute(sa.select(session.c.id).where(session.c.place_key == key))
@@ -286,10 +295,10 @@ def _known(row: Any) -> Known:
         row.because,
         row.open,
         Hearing(row.hears),
+        row.untold,
     )
 
 
 def path_into(known: Known) -> ReplyPath:
     """Where something is said to a whole room."""
     return ReplyPath(thread=known.key, address="")
-        row.untold,

@@ -171,6 +171,11 @@ def is_running(connection: sa.Connection, turn: Turn, boot: BootId) -> bool:
     )
 
 
+def session_of(connection: sa.Connection, turn_id: TurnId) -> SessionId | None:
+    found = connection.execute(sa.select(turn_table.c.session_id).where(turn_table.c.id == turn_id)).scalar()
+    return None if found is None else SessionId(found)
+
+
 def current_epochs(connection: sa.Connection, session_id: SessionId) -> tuple[int, int]:
     row = connection.execute(_EPOCHS, {"session": session_id}).one()
     return row.history_epoch, row.audience_epoch

@@ -186,7 +186,7 @@ class TerminalChannel:
     # --- the rest of the port ----------------------------------------------------------------------------------------
 
     async def fetch(self, attachment: Attachment) -> BlobHash:
-        raise PermanentError("files cannot be handed in through a terminal")
+        raise PermanentError("the client has not brought this file along")
 
     async def respond(self, response: str, text: str) -> None:
         raise PermanentError("a terminal has nothing to respond to at once")

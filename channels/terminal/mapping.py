@@ -10,6 +10,7 @@ from datetime import datetime
 from bot.gateway.commands import immediate, typed
 from bot.gateway.events import (
     Addressed,
+    Attachment,
     Body,
     CommandInvoked,
     MessageReceived,
@@ -22,6 +23,7 @@ from bot.gateway.events import (
     Thread,
 )
 from bot.kernel.errors import PermanentError
+from bot.kernel.ids import BlobHash
 
 NAME = "terminal"
 SHOWN_KEPT = 500
@@ -30,6 +32,8 @@ ALONE = "!"
 """Ends the ref of an answer that covers nothing said before it (commands that run outside the lane)."""
 
 _THREAD = re.compile(r"[a-z0-9-]{1,40}")
+FILES_TAKEN = 20
+_BLOB = re.compile(r"[0-9a-f]{64}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -47,6 +51,8 @@ class Hello:
 class Say:
     id: str
     text: str
+    files: tuple[Attachment, ...] = ()
+    """The client has put them into the daemon's own folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +82,25 @@ def read(message: Mapping[str, object]) -> Say | Ack:
     """Raises `PermanentError` for anything else."""
     match message:
         case {"type": "say", "id": str(say_id), "text": str(text)} if _ID.fullmatch(say_id):
-            return Say(say_id, text)
+            return Say(say_id, text, _files(message.get("files", [])))
         case {"type": "ack", "key": str(key)}:
             return Ack(key)
         case _:
             raise PermanentError("the daemon does not understand what this client says: are both of one version?")
+
+
+def _files(given: object) -> tuple[Attachment, ...]:
+    if not isinstance(given, list) or len(given) > FILES_TAKEN:
+        raise PermanentError(f"at most {FILES_TAKEN} files are taken at once")
+    return tuple(_file(each) for each in given)
+
+
+def _file(given: object) -> Attachment:
+    match given:
+        case {"name": str(name), "blob": str(blob), "size": int(size)} if _BLOB.fullmatch(blob):
+            return Attachment(name, "", size, blob=BlobHash(blob))
+        case _:
+            raise PermanentError("a file has a name, a size and the hash of its bytes")
 
 
 def event(say: Say, thread: str, person: str, now: datetime) -> MessageReceived | CommandInvoked:
@@ -88,13 +108,13 @@ def event(say: Say, thread: str, person: str, now: datetime) -> MessageReceived 
     where = Thread(thread, thread)
     place = Place(PlaceKind.DIRECT, NAME)
     sender = Sender(person, person, Nature.PERSON, Proof.LOCAL)
-    command = typed(say.text, alone=True)
+    command = typed(say.text, alone=not say.files)
     if command is not None:
         alone = ALONE if immediate(command.name) else ""
         path = ReplyPath(thread, person, say.id + alone)
         return CommandInvoked((key,), key, where, place, sender, command.name, command.arguments, now, path)
     path = ReplyPath(thread, person, say.id)
-    return MessageReceived((key,), key, where, place, sender, Body(say.text), now, Addressed.DIRECT, path)
+    return MessageReceived((key,), key, where, place, sender, Body(say.text), now, Addressed.DIRECT, path, say.files)
 
 
 def answers(ref: str | None) -> tuple[str | None, bool]:

@@ -45,3 +45,8 @@ def test_an_unknown_word_that_does_not_stand_alone_is_text() -> None:
 def test_nothing_unknown_is_immediate() -> None:
     assert not immediate("foo")
     assert [name for name in COMMANDS if immediate(name)] == ["status", "stop"]
+
+
+def test_a_lone_keep_is_a_message_about_the_file_before_it() -> None:
+    assert typed("/keep", alone=True) is None
+    assert typed("/Learn", alone=True) is None

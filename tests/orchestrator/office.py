@@ -25,6 +25,7 @@ from bot.intake.tables import inbox
 from bot.kernel.ids import BlobHash, BootId, TurnId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor, cancel
+from bot.knowledge.service import Library
 from bot.llm.budget import Limits, Price, Purpose
 from bot.llm.metered import Meter, Metered
 from bot.llm.model import (
@@ -44,6 +45,7 @@ from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
+from bot.orchestrator.keeping import Keeping
 from bot.orchestrator.lanes import Lanes
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.service import Orchestrator
@@ -147,6 +149,8 @@ class Office:
     model: Thinker = field(default_factory=Thinker)
     history_tokens: int = 10_000
     files: Files | None = None
+    library: Library | None = None
+    """Where documents are handed over to; None: nowhere."""
     limits: Limits = field(default_factory=lambda: Limits({}, 0.8))
 
     def __post_init__(self) -> None:
@@ -180,8 +184,9 @@ class Office:
             self.compact,
         )  # fmt: skip
         placeholders = Placeholders(parts)
+        keeping = None if self.library is None else Keeping(self.database, self.library)
         self.lanes = Lanes(
-            Steps(parts, placeholders),
+            Steps(parts, placeholders, keeping),
             Ends(parts, placeholders),
             self.clock,
             self.supervisor,

@@ -526,6 +526,7 @@ def upgrade() -> None:
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("uploader", sa.Text()),
         sa.Column("session_id", sa.Text()),
+        sa.Column("message_id", sa.Text()),
         sa.Column("path", sa.Text()),
         sa.Column("wider", sa.Boolean(), server_default=sa.text("0"), nullable=False),
         sa.Column("pages", sa.Integer()),
@@ -566,6 +567,16 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["document_id"], ["document.id"], name=op.f("fk_document_department_document_id")),
         sa.PrimaryKeyConstraint("document_id", "department", name=op.f("pk_document_department")),
     )
+    op.create_table(
+        "document_question",
+        sa.Column("document_id", sa.Text(), nullable=False),
+        sa.Column("thread_key", sa.Text(), nullable=False),
+        sa.Column("outbox_id", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text()),
+        sa.ForeignKeyConstraint(["document_id"], ["document.id"], name=op.f("fk_document_question_document_id")),
+        sa.PrimaryKeyConstraint("document_id", "thread_key", name=op.f("pk_document_question")),
+    )
+    op.create_index("ix_document_question_thread_key", "document_question", ["thread_key"])
     op.create_table(
         "section",
         sa.Column("id", sa.Text(), nullable=False),
