@@ -14,6 +14,10 @@ from bot.company.model import KNOWN, Audience, Field, Known, Stored, checked, in
 from bot.company.tables import company_field
 from bot.storage.database import Tx
 
+# On the path of every message: built once.
+_CURRENT = sa.select(company_field).where(company_field.c.current)
+_PUBLIC = _CURRENT.where(company_field.c.audience == Audience.PUBLIC.value)
+
 
 def profile(connection: sa.Connection, *, internal: bool) -> list[Field]:
     """The fields in order; the public ones alone unless `internal`."""
@@ -21,10 +25,7 @@ def profile(connection: sa.Connection, *, internal: bool) -> list[Field]:
 
 
 def stored(connection: sa.Connection, *, internal: bool) -> list[Stored]:
-    query = sa.select(company_field).where(company_field.c.current)
-    if not internal:
-        query = query.where(company_field.c.audience == Audience.PUBLIC.value)
-    found = {row.name: _stored(row) for row in connection.execute(query)}
+    found = {row.name: _stored(row) for row in connection.execute(_CURRENT if internal else _PUBLIC)}
     return [found[each.name] for each in in_order(each.field for each in found.values())]
 
 

@@ -6,6 +6,7 @@ that the Messages API gives them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -78,6 +79,12 @@ class Tool:
     name: str
     description: str
     input_schema: Mapping[str, object]
+    text: str = field(init=False, repr=False, compare=False)
+    """All of it as JSON, made once: every request is measured and kept with its tools."""
+
+    def __post_init__(self) -> None:
+        whole = [self.name, self.description, dict(self.input_schema)]
+        object.__setattr__(self, "text", json.dumps(whole, ensure_ascii=False))
 
 
 class Effort(StrEnum):

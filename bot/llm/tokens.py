@@ -36,5 +36,5 @@ def of_messages(messages: Iterable[Message]) -> int:
 
 
 def of_request(request: Request) -> int:
-    tools = sum(of_text(tool.name + tool.description + str(dict(tool.input_schema))) for tool in request.tools)
+    tools = sum(of_text(tool.text) for tool in request.tools)
     return tools + sum(of_text(block.text) for block in request.system) + of_messages(request.messages)

@@ -42,7 +42,7 @@ def of_block(block: Block) -> int:
 
 def of_request(request: Request) -> int:
     """Tokens of the request without its answer, cautiously."""
-    tools = sum(of_text(t.name + t.description + str(dict(t.input_schema))) + PER_BLOCK for t in request.tools)
+    tools = sum(of_text(tool.text) + PER_BLOCK for tool in request.tools)
     system = sum(of_block(block) for block in request.system)
     return tools + system + sum(of_block(block) for message in request.messages for block in message.content)
 

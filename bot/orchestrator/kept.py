@@ -49,6 +49,8 @@ ERASED = "[what stood here was erased]"
 
 Stored = dict[str, Any]
 
+_KEEP_PARTS = prompt_part.insert().prefix_with("OR IGNORE")
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -94,7 +96,7 @@ def keep(tx: Tx, turn: Turn, asked: Sequence[Asked], origins: Mapping[str, Messa
         )
     if parts:
         rows = [{"digest": digest, "body": body} for digest, body in parts.items()]
-        tx.execute(prompt_part.insert().prefix_with("OR IGNORE"), rows)
+        tx.execute(_KEEP_PARTS, rows)
 
 
 def turns_of(connection: sa.Connection, session: SessionId) -> list[TurnId]:
@@ -132,14 +134,14 @@ def _stored(request: Request, origins: Mapping[str, MessageId], parts: dict[str,
         parts[digest] = body
         return digest
 
-    tools = [[tool.name, tool.description, dict(tool.input_schema)] for tool in request.tools]
+    tools = f"[{', '.join(tool.text for tool in request.tools)}]"
     return {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "thinking": request.thinking,
         "effort": request.effort.value if request.effort else None,
         "system": [[part(block.text), block.cache.value if block.cache else None] for block in request.system],
-        "tools": part(json.dumps(tools, ensure_ascii=False)) if tools else None,
+        "tools": part(tools) if request.tools else None,
         "messages": [
             [message.role, [_stored_block(block, origins) for block in message.content]] for message in request.messages
         ],

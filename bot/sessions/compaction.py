@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -77,7 +78,32 @@ _BETWEEN = sa.and_(
     message.c.turn_id < sa.func.coalesce(session.c.history_start, ""),
 )
 _JOINED = message.join(session, session.c.id == message.c.session_id)
-_COUNT = sa.select(sa.func.count()).select_from(_JOINED).where(_BETWEEN)
+_HIDDEN = (
+    sa.select(sa.func.count())
+    .where(
+        message.c.session_id == session.c.id,
+        message.c.history_epoch == session.c.history_epoch,
+        message.c.audience_epoch == session.c.audience_epoch,
+        message.c.turn_id >= sa.func.coalesce(summary.c.until_turn, ""),
+        message.c.turn_id < sa.func.coalesce(session.c.history_start, ""),
+    )
+    .correlate(session, summary)
+    .scalar_subquery()
+)
+_EARLIER = (
+    sa.select(summary, _HIDDEN.label("hidden"))
+    .select_from(
+        session.outerjoin(
+            summary,
+            sa.and_(
+                summary.c.session_id == session.c.id,
+                summary.c.history_epoch == session.c.history_epoch,
+                summary.c.audience_epoch == session.c.audience_epoch,
+            ),
+        )
+    )
+    .where(session.c.id == sa.bindparam("session"))
+)
 _PRINT = (
     sa.select(sa.func.count(), sa.func.max(message.c.edited_at), sa.func.max(message.c.deleted_at))
     .select_from(_JOINED)
@@ -89,15 +115,18 @@ _ALL = sa.select(message).select_from(_JOINED).where(_OWN).order_by(message.c.tu
 
 def earlier(connection: sa.Connection, scope: SessionScope) -> Earlier:
     """What stands before the history that the session's next prompt shows."""
-    found = current(connection, scope)
-    asked = {"session": scope.session, "after": found.until if found else ""}
-    return Earlier(found, connection.execute(_COUNT, asked).scalar_one())
+    row = connection.execute(_EARLIER, {"session": scope.session}).first()
+    return NOTHING if row is None else Earlier(_summary(row), row.hidden)
 
 
 def current(connection: sa.Connection, scope: SessionScope) -> Summary | None:
     """The summary of the session's current epochs."""
     row = connection.execute(_CURRENT, {"session": scope.session}).first()
-    return None if row is None else Summary(row.id, TurnId(row.until_turn), row.turns, row.text, row.told)
+    return None if row is None else _summary(row)
+
+
+def _summary(row: Any) -> Summary | None:
+    return None if row.id is None else Summary(row.id, TurnId(row.until_turn), row.turns, row.text, row.told)
 
 
 def everything(connection: sa.Connection, scope: SessionScope) -> list[Said]:

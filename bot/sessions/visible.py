@@ -92,6 +92,18 @@ def _decides(connection: sa.Connection, scope: Scope) -> bool:
 _EPOCH = sa.select(session.c.audience_epoch).where(session.c.id == sa.bindparam("session"))
 
 
+# On the path of every message: built once.
+_ROOM = (
+    sa.select(place.c.channel, place.c.audience, presence.c.address)
+    .select_from(
+        session.join(place, place.c.key == session.c.place_key).outerjoin(
+            presence, sa.and_(presence.c.place_key == place.c.key, presence.c.until.is_(None))
+        )
+    )
+    .where(session.c.id == sa.bindparam("session"))
+)
+
+
 def _while_present(
     person: PersonId, session_id: sa.ColumnElement[str], at: sa.ColumnElement[datetime]
 ) -> sa.ColumnElement[bool]:
@@ -118,17 +130,11 @@ def person_view(connection: sa.Connection, person: PersonId) -> CompanyView:
 
 
 def _of_session(connection: sa.Connection, session_id: SessionId) -> CompanyView:
-    room = connection.execute(
-        sa.select(place.c.key, place.c.channel, place.c.audience)
-        .select_from(session.join(place, place.c.key == session.c.place_key))
-        .where(session.c.id == session_id)
-    ).first()
-    if room is None or Audience(room.audience) is Audience.EXTERNAL:
+    there = connection.execute(_ROOM, {"session": session_id}).all()
+    if not there or Audience(there[0].audience) is Audience.EXTERNAL:
         return PUBLIC_ONLY
-    addresses = connection.execute(
-        sa.select(presence.c.address).where(presence.c.place_key == room.key, presence.c.until.is_(None))
-    )
-    present = people.by_handle(connection, room.channel, [row.address for row in addresses])
+    addresses = [row.address for row in there if row.address is not None]
+    present = people.by_handle(connection, there[0].channel, addresses)
     if not all(person.internal for person in present.values()):
         return PUBLIC_ONLY  # the room's own judgement will say so too, once it has heard of it
     return CompanyView(company=True, departments=_shared(present.values()))
