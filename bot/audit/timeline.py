@@ -10,7 +10,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.audit.tables import audit, content
-from bot.kernel.ids import SessionId
+from bot.kernel.ids import SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,12 @@ class Entry:
 def of_session(connection: sa.Connection, session: SessionId, after: int = 0, limit: int = 500) -> list[Entry]:
     """A session's events in order, `after` an id, at most `limit`."""
     return _read(connection, sa.and_(audit.c.session_id == session, audit.c.id > after), limit, newest=False)
+
+
+def of_turn(connection: sa.Connection, turn: TurnId, type_: str) -> list[Entry]:
+    """A turn's events of one type, in order, without texts."""
+    where = sa.and_(audit.c.turn_id == turn, audit.c.type == type_)
+    return [_without_text(entry) for entry in _read(connection, where, 500, newest=False)]
 
 
 def newest(connection: sa.Connection, limit: int, types: tuple[str, ...] = ()) -> list[Entry]:

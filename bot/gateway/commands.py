@@ -12,6 +12,8 @@ class Command:
     summary: str
     immediate: bool = False
     """Runs straight after it was accepted, outside the lane."""
+    takes: str = ""
+    """What may follow it, for menus of platforms; empty: nothing."""
 
 
 COMMANDS: dict[str, Command] = {
@@ -21,10 +23,21 @@ COMMANDS: dict[str, Command] = {
         Command("new", "start afresh: what was said before is no longer shown to me"),
         Command("status", "what I am doing and whether all channels receive", immediate=True),
         Command("stop", "stop the answer that is being written", immediate=True),
-        Command("room", "what this place is and who reads here; the principal can say what it is"),
+        Command(
+            "room", "what this place is and who reads here; the principal can say what it is", takes="as /help says"
+        ),
+        Command("memories", "what I remember, as far as it may be shown here", takes="words, pending, or an id"),
+        Command("why", "which memories and sources stood behind my last answer here"),
+        Command("correct", "put a memory right", takes="its id and the new words"),
+        Command("forget", "erase a memory with the words that it rests on", takes="its id, or words of it"),
+        Command("retract", "take a memory back, or dispute what another said", takes="its id and why"),
+        Command("restore", "let a memory stand again that was taken back", takes="its id and why"),
+        Command("promote", "let the whole company see a memory", takes="its id and why"),
+        Command("accept", "say yes to a memory that waits, or to one side of a dispute", takes="its id"),
+        Command("reject", "say no to a memory that waits", takes="its id and why"),
         Command("privacy", "who reads what is said here, for how long, and how to erase it"),
         Command("usage", "what I have spent on answers, and when the limits begin anew"),
-        Command("pair", "claim this account with a code from `openexecutive pair`"),
+        Command("pair", "claim this account with a code from `openexecutive pair`", takes="the code"),
     )
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 
 from bot.knowledge.model import SectionText, Stub
 
@@ -72,7 +73,12 @@ def source_list(cited: Sequence[Stub | SectionText]) -> tuple[str, ...]:
     lines = []
     for each in cited:
         last = each.last_page if isinstance(each, SectionText) else None
-        place = where(each.heading, each.page, last)
         name = source(each.name, each.title, built_in=each.built_in)
-        lines.append(f"{name}{': ' if place else ''}{place} ({each.dated:%Y-%m-%d})")
+        lines.append(label(name, each.heading, each.page, each.dated, last))
     return tuple(dict.fromkeys(lines))
+
+
+def label(name: str, heading: str, page: int | None, dated: datetime, last_page: int | None = None) -> str:
+    """`name`: as `source` gives it."""
+    place = where(heading, page, last_page)
+    return f"{name}{': ' if place else ''}{place} ({dated:%Y-%m-%d})"

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from bot.kernel.ids import ChunkId, SectionId
 from bot.kernel.scope import Scope
-from bot.knowledge import passages, store
+from bot.knowledge import passages, quoting, store
 from bot.knowledge.model import CORPUS, SectionText, Stub, audiences
 from bot.knowledge.passages import Row, View
 from bot.retrieval import fulltext, fusion
@@ -146,6 +146,19 @@ class Search:
             return None
         shown = await self._database.read(lambda c: passages.rows(c, [ChunkId(n.item) for n in near], view))
         return [(ChunkId(n.item), n.similarity) for n in near if n.item in shown][:DEEP]
+
+
+def labels(connection: sa.Connection, scope: Scope, ids: Sequence[SectionId]) -> list[str]:
+    """How these sections are named to a person, each once, in this order; those that the scope does not see are left
+    out."""
+    view = _view(connection, scope, None, None)
+    shown = [rows[0] for each in dict.fromkeys(ids) if (rows := passages.of_section(connection, each, view))]
+    return list(
+        dict.fromkeys(
+            quoting.label(quoting.source(row.name, row.title, built_in=row.built_in), row.heading, row.page, row.dated)
+            for row in shown
+        )
+    )
 
 
 def _view(connection: sa.Connection, scope: Scope, domain: str | None, department: str | None) -> View:

@@ -237,6 +237,10 @@ def _as_outsider(found: Claim, events: Sequence[Event]) -> list[Event]:
     ]
 
 
+_STOOD = claim_shown.c.way.in_(("block", "recall", "read"))
+"""Whoever was asked about it was shown it, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A turn before whose model a claim stood."""
@@ -253,7 +257,7 @@ def shown(connection: sa.Connection, visible: Visible, claim_id: ClaimId, limit:
     in how many others."""
     if not by_ids(connection, visible, Purpose.REVIEW, [claim_id]):
         return [], 0
-    of_claim = claim_shown.c.claim_id == claim_id
+    of_claim = sa.and_(claim_shown.c.claim_id == claim_id, _STOOD)
     seen = visible.within(turn.c.session_id, turn.c.audience_epoch, claim_shown.c.at)
     joined = claim_shown.join(turn, turn.c.id == claim_shown.c.turn_id)
     rows = connection.execute(
@@ -274,7 +278,7 @@ def shown_in(connection: sa.Connection, visible: Visible, turn_id: TurnId) -> tu
     may still see them; and how many others."""
     rows = connection.execute(
         sa.select(claim_shown.c.claim_id, sa.func.min(claim_shown.c.way).label("way"))
-        .where(claim_shown.c.turn_id == turn_id)
+        .where(claim_shown.c.turn_id == turn_id, _STOOD)
         .group_by(claim_shown.c.claim_id)
         .order_by(sa.func.max(claim_shown.c.score).desc(), claim_shown.c.claim_id)
     ).all()

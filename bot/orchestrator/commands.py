@@ -16,6 +16,8 @@ from bot.kernel.ids import SessionId
 from bot.llm import budget
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter
+from bot.memory.service import Eraser
+from bot.orchestrator import memories
 from bot.people.model import Person, Role
 from bot.sessions import places, threads
 from bot.sessions.audience import Audience
@@ -35,6 +37,8 @@ class Asked:
     provider: str
     """Who computes the answers (`anthropic`, `offline`)."""
     meter: Meter
+    eraser: Eraser | None = None
+    """Makes memories vanish; None: nothing can be forgotten here."""
 
 
 class Handler(Protocol):
@@ -183,4 +187,5 @@ HANDLERS: Mapping[str, Handler] = {
     "privacy": _privacy,
     "pair": _pair,
     "usage": _usage,
+    **memories.HANDLERS,
 }

@@ -96,6 +96,14 @@ def history(connection: sa.Connection, scope: SessionScope) -> list[Said]:
     return [said_of(row) for row in rows]
 
 
+def last_answer(connection: sa.Connection, scope: SessionScope) -> Said | None:
+    """The newest thing that the executive said in the session's current epochs."""
+    said = _HISTORY.where(message.c.role == "assistant").order_by(None)
+    newest = said.order_by(message.c.turn_id.desc(), message.c.position.desc()).limit(1)
+    row = connection.execute(newest, {"session": scope.session}).first()
+    return None if row is None else said_of(row)
+
+
 def start_history_at(tx: Tx, session_id: SessionId, first: TurnId) -> None:
     """Show no turn before `first` any more."""
     tx.execute(session.update().where(session.c.id == session_id).values(history_start=first))

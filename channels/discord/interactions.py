@@ -28,7 +28,6 @@ _MESSAGE, _DEFERRED_UPDATE = 4, 6
 _TEXT_OPTION = 3
 _GUILD, _BOT_DM = 0, 1
 """Interaction contexts: where a command is offered."""
-_WITH_TEXT = ("room", "pair")
 _COMPONENT = 3
 _TAKEN, _ON_IT = "Noted.", "On it: the answer comes here."
 _NOT_TAKEN = "Nothing was done."
@@ -38,9 +37,7 @@ _LATER = "I cannot take this right now. Please try again in a minute."
 def definitions() -> list[dict[str, Any]]:
     """The application commands, without where they are offered."""
     made = [_command(ASK, "ask me something; I answer in this channel", text="what you want to know", required=True)]
-    made += [
-        _command(c.name, c.summary, text="as /help says" if c.name in _WITH_TEXT else None) for c in COMMANDS.values()
-    ]
+    made += [_command(c.name, c.summary, text=c.takes or None) for c in COMMANDS.values()]
     return made
 
 

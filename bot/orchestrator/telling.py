@@ -1,0 +1,132 @@
+"""Memories in words (Markdown), for who asks about them in a conversation. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bot.gateway.text_write import literal
+from bot.memory.model import EXECUTIVE, Claim, Event, Evidence, Held, Op, Source, Status, Visibility
+
+HELD = {
+    Held.AUTHORITY: "it is about who may decide",
+    Held.PAYMENT: "it is about money",
+    Held.RECIPIENT: "it is about where things are to be sent",
+    Held.INSTRUCTION: "it reads like an order to me",
+    Held.SECRET: "it looks like a secret",
+    Held.UNTRUSTED: "it comes from outside, or from nobody known for sure",
+    Held.TAINTED: "I had read untrusted text before it",
+    Held.FORGOTTEN: "something like it was forgotten before",
+    Held.UNSUPPORTED: "the words do not carry it wholly",
+    Held.OUTRANKED: "a person has corrected what stands on this subject",
+    Held.PROMOTION: "somebody wants the company to see it",
+}
+DONE = {
+    Op.WRITTEN: "written",
+    Op.CONFIRMED: "said again",
+    Op.ACCEPTED: "accepted",
+    Op.EDITED: "corrected",
+    Op.SUPERSEDED: "superseded",
+    Op.MERGED: "merged into another",
+    Op.DISPUTED: "disputed",
+    Op.SETTLED: "settled",
+    Op.RETRACTED: "retracted",
+    Op.RESTORED: "restored",
+    Op.PROMOTION_ASKED: "asked for the company",
+    Op.PROMOTED: "shown to the company",
+    Op.DEMOTED: "taken back from the company",
+    Op.WORK_CHANGED: "plan changed",
+    Op.SOURCE_CHANGED: "its message changed",
+    Op.ERASED: "forgotten",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    names: Mapping[str, str]
+    """Of people, by id."""
+    zone: str
+    """The reader's."""
+
+    def line(self, of: Claim) -> str:
+        """``- `ab12cd` 2026-03-01 decision – Marta: We launch in March. *(disputed)*``"""
+        state = self._state(of)
+        after = f" *({'; '.join(state)})*" if state else ""
+        kind = f"{of.kind.value}, {of.work.value}" if of.work else of.kind.value
+        return f"- `{of.handle}` {self.day(of.said_at)} {kind} – {self.who(of.speaker)}: {literal(of.statement)}{after}"
+
+    def whole(self, of: Claim, rests_on: Sequence[Evidence], history: Sequence[Event]) -> str:
+        """Everything about one."""
+        lines = [self.line(of)]
+        lines += [f"    - because {literal(of.rationale)}"] if of.rationale else []
+        lines += [f"    - outcome: {literal(of.outcome)}"] if of.outcome else []
+        lines += [f"    - waits: {HELD[each]}" for each in of.held]
+        lines += [
+            f"    - {self.who(each.speaker)} said, {self.moment(each.said_at)}: “{literal(each.quote)}”"
+            for each in rests_on
+        ]
+        if not rests_on:
+            lines.append("    - the words that it rests on are shown where they were said")
+        lines += [f"    - {self._event(each)}" for each in history]
+        seen = "the company" if of.visibility is Visibility.COMPANY else "those who read where it was said"
+        lines.append(f"    - seen by {seen}; version {of.version}; id `{of.id}`")
+        return "\n".join(lines)
+
+    def waiting(self, of: Claim) -> str:
+        if of.status is Status.PENDING:
+            return f"{self.line(of)} – {'; '.join(HELD[each] for each in of.held)}"
+        who = self.who(of.promotion_by or "")
+        return f"{self.line(of)} – {who} wants the company to see it"
+
+    def who(self, speaker: str) -> str:
+        return "I" if speaker == EXECUTIVE else literal(self.names.get(speaker, speaker))
+
+    def day(self, at: datetime) -> str:
+        return at.astimezone(ZoneInfo(self.zone)).date().isoformat()
+
+    def moment(self, at: datetime) -> str:
+        return f"{at.astimezone(ZoneInfo(self.zone)):%Y-%m-%d %H:%M}"
+
+    def _state(self, of: Claim) -> list[str]:
+        state = [] if of.status is Status.ACTIVE else [of.status.value]
+        state += ["its message was edited since"] if of.source is Source.EDITED else []
+        state += ["its message was deleted"] if of.source is Source.DELETED else []
+        state += ["put into words by a person"] if of.by_person else []
+        state += [f"owner {literal(self.names.get(of.owner, of.owner))}"] if of.owner else []
+        state += [f"due {of.due.isoformat()}"] if of.due else []
+        if of.valid_from or of.valid_to:
+            begins = f"from {self.day(of.valid_from)} " if of.valid_from else ""
+            ends = f"until {self.day(of.valid_to)}" if of.valid_to else ""
+            state.append(f"valid {begins}{ends}".strip())
+        return state
+
+    def _event(self, of: Event) -> str:
+        by = self.who(of.actor) if of.actor_kind == "person" else "whoever runs me" if of.actor == "operator" else "I"
+        reason = f": {literal(of.reason)}" if of.reason else ""
+        before, after = (of.before or {}).get("statement"), (of.after or {}).get("statement")
+        words = f" (it was: “{literal(str(before))}”)" if before and after and of.op is not Op.WRITTEN else ""
+        return f"{DONE[of.op]} {self.moment(of.at)} by {by}{reason}{words}"
+
+
+_STAY = ("shown", "on_platforms", "backups")
+"""Counts of what is affected and does not go."""
+
+
+def vanishing(counts: Mapping[str, int]) -> str:
+    """What goes, in words: `memories: 1, messages: 2`."""
+    told = [f"{name.replace('_', ' ')}: {count}" for name, count in counts.items() if count and name not in _STAY]
+    return ", ".join(told) or "nothing else"
+
+
+def staying(counts: Mapping[str, int]) -> str:
+    """What cannot go with it, as sentences with a space before each; empty if there is none."""
+    told = []
+    if shown := counts.get("shown", 0):
+        told.append(f" It stood before me in {shown} of my answers.")
+    if there := counts.get("on_platforms", 0):
+        told.append(f" Messages of mine that tell it and stand on a platform: {there}.")
+    if backups := counts.get("backups", 0):
+        told.append(f" Backups that hold it until they are replaced: {backups}.")
+    return "".join(told)
