@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
 from bot.audit.events import Actor, CacheUsed, Payload, Record, TurnFailed, TurnFinished, TurnStarted
+from bot.audit.events_memory import MemorySnapshot
 from bot.gateway.events import Body, CommandInvoked, MessageReceived, PlaceKind, Proof
 from bot.gateway.operations import Reply
 from bot.intake import store as inbox
@@ -20,6 +21,8 @@ from bot.kernel.supervise import to_the_end
 from bot.llm import budget
 from bot.llm.budget import Account
 from bot.llm.model import Usage
+from bot.memory import store as memories
+from bot.memory.block import Block
 from bot.orchestrator import commands, journal, keeping, kept
 from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
@@ -95,12 +98,12 @@ class Ends:
         tell = isinstance(decision, Answer) and summary is not None and not summary.told
         if tell:
             text = f"{text}\n\n{COMPACTED}"
-        wider = await self._wider(turn, rows[-1]) if isinstance(decision, Answer) else None
-        if wider is not None:
-            text = f"*{wider.verdict} {UNSEEN}*\n\n{text}"
         keep = completed.keep
         if keep is not None and not keep.alone and isinstance(decision, Answer):
             text = f"{text}\n\n*{keeping.receipt(keep, prompted.current)}*"
+        wider = await self._wider(turn, rows[-1]) if isinstance(decision, Answer) else None
+        if wider is not None:
+            text = f"*{wider.verdict} {UNSEEN}*\n\n{text}"
         planned = await self._p.outbox.plan(channel, Reply(reply_path(rows), text))
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
@@ -115,14 +118,15 @@ class Ends:
                 people.greet(tx, channel, greeting, now)
             if warned is not None:
                 self._p.meter.warned(tx, self._p.recorder, spender(turn, rows), *warned)
+            if wider is not None:
+                places.told(tx, wider.key)
             ops = self._placeholders.grown(tx, turn, channel, planned, silent=isinstance(decision, Silent))
             queued: tuple[Queued, ...] = ()
             if ops:
                 origin = Origin(turn.session, turn.id, turn.audience_epoch)
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
+            self._remembered(tx, turn, prompted.remembered, now)
             self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
-            if wider is not None:
-                places.told(tx, wider.key)
             if tell and summary is not None:
                 compaction.mark_told(tx, summary.id)
             if prompted.earlier.hidden or prompted.built.history_start is not None:
@@ -317,6 +321,23 @@ class Ends:
         if prompted.built.history_start is not None:
             transcript.start_history_at(tx, turn.session, prompted.built.history_start)
 
+    def _remembered(self, tx: Tx, turn: Turn, block: Block, now: datetime) -> None:
+        """Which memories stood before the model."""
+        if not block.shown:
+            return
+        shown = block.shown
+        snapshot = MemorySnapshot(
+            "block",
+            tuple(each.claim.id for each in shown),
+            tuple(each.claim.version for each in shown),
+            tuple(each.score for each in shown),
+            (),
+            block.left_out,
+        )
+        memories.show(tx, turn.id, snapshot, now)
+        memories.asked(tx, turn.id, block.asked, now)
+        self._record(tx, turn, snapshot)
+
     def _audit_end(
         self,
         tx: Tx,
@@ -331,6 +352,8 @@ class Ends:
         actor = Actor("model", finished.model)
         for record in answered.records:
             self._record(tx, turn, record, actor)
+            if isinstance(record, MemorySnapshot):
+                memories.show(tx, turn.id, record, now)
         ended = TurnFinished(
             outcome,
             finished.model,

@@ -74,9 +74,10 @@ def build(
     history: Sequence[Said],
     current: Sequence[Said],
     pictures: Mapping[MessageId, Sequence[Image]],
+    remembered: str = "",
 ) -> Built:
     """The request of a turn. `company`: what those who read may know of it. `earlier`: what stands before `history`.
-    `current`: the messages to answer, in order."""
+    `current`: the messages to answer, in order. `remembered`: the block of past decisions, if there is anything."""
     system = (Text(frame.persona, CacheMark.LONG), Text(company, CacheMark.SHORT))
     most = frame.history_tokens * tokens.CHARACTERS // 2
     kept, start = _within(history, frame.history_tokens, most)
@@ -85,6 +86,8 @@ def build(
     if past:
         past[-1] = _marked(past[-1])
     blocks: list[Block] = [Text(_context(context))]
+    if remembered:
+        blocks.append(Text(remembered))
     for said in current:
         blocks.append(Text(words(said)))
         blocks.extend(pictures.get(said.id, ()))

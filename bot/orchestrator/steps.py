@@ -22,6 +22,8 @@ from bot.llm import budget
 from bot.llm.budget import OverBudgetError
 from bot.llm.converse import converse
 from bot.llm.model import ContextTooLongError, Finished, Image, Request, StopReason, Text, Usage
+from bot.memory import recall as memory
+from bot.memory.recall import Standing
 from bot.orchestrator import gate, loop, material
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.cleaning import cleaned
@@ -57,14 +59,15 @@ class Steps:
     async def recall(self, turn: Turn, rows: Sequence[inbox.Row]) -> Recalled:
         wanted = sorted({row.person for row in rows if row.person is not None})
 
-        def query(connection: sa.Connection) -> Recalled:
+        def query(connection: sa.Connection) -> tuple[Recalled, Standing | None]:
             session = threads.get(connection, turn.session)
             if session is None:
                 raise LookupError(f"session {turn.session} of a turn is gone")
             scope = SessionScope(turn.session)
             internal = session.audience is not Audience.EXTERNAL and company_view(connection, scope).company
             fields = company.profile(connection, internal=internal)
-            return Recalled(
+            standing = None if self._p.recall is None else memory.standing(connection, scope)
+            recalled = Recalled(
                 session,
                 places.get(connection, session.place),
                 transcript.history(connection, scope),
@@ -72,8 +75,14 @@ class Steps:
                 people.by_ids(connection, wanted),
                 block(fields, self._p.company_name, internal=internal),
             )
+            return recalled, standing
 
-        return await self._p.database.read(query)
+        recalled, standing = await self._p.database.read(query)
+        if self._p.recall is None or standing is None:
+            return recalled
+        zone = self._context(rows, recalled).time_zone
+        block_of_memory = await self._p.recall.block(standing, _asked(rows), self._p.clock.now(), zone)
+        return replace(recalled, remembered=block_of_memory)
 
     async def errand(self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled) -> Errand | None:
         """What is to be done about documents; a verdict on one is carried out. Raises `TransientError`."""
@@ -105,10 +114,12 @@ class Steps:
             pictures[each.id] = shown
         context = self._context(rows, recalled)
         built = prompts.build(
-            self._p.frame, recalled.company, context, recalled.earlier, recalled.history, said, pictures
-        )
+            self._p.frame, recalled.company, context, recalled.earlier, recalled.history, said, pictures,
+            recalled.remembered.text,
+        )  # fmt: skip
         asker = self._asker(turn, rows, recalled, context)
-        return Prompted(built, tuple(said), asker, prompts.own_addresses((*recalled.history, *said)), recalled.earlier)
+        links = prompts.own_addresses((*recalled.history, *said))
+        return Prompted(built, tuple(said), asker, links, recalled.earlier, recalled.remembered)
 
     async def complete(
         self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, prompted: Prompted
@@ -215,6 +226,11 @@ class Steps:
             place.title if place and place.title else "a direct conversation",
             recalled.session.channel,
         )
+
+
+def _asked(rows: Sequence[inbox.Row]) -> str:
+    """The people's own words of a turn."""
+    return "\n".join(row.event.body.own() for row in rows if isinstance(row.event, MessageReceived))
 
 
 def _no(prompted: Prompted, finished: Finished) -> Completed:

@@ -16,6 +16,8 @@ from bot.kernel.ids import BootId, PersonId
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter
 from bot.llm.model import Model
+from bot.memory.block import Block
+from bot.memory.recall import EMPTY, Recall
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.compactions import Compactions
 from bot.orchestrator.keeping import Keep
@@ -41,6 +43,7 @@ class Recalled:
     people: Mapping[PersonId, Person]
     company: str
     """The block of the company that those who read in the session may see."""
+    remembered: Block = EMPTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Prompted:
     links: frozenset[str]
     """Addresses that stand in the people's own words."""
     earlier: Earlier
+    remembered: Block = EMPTY
+    """What the turn is shown of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,8 @@ class Parts:
     gate: Model
     """Asked whether the executive is spoken to."""
     compact: Compactions
+    recall: Recall | None = None
+    """None: nothing is remembered."""
 
 
 def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:

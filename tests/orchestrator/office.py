@@ -40,6 +40,7 @@ from bot.llm.model import (
     ToolUse,
     Usage,
 )
+from bot.memory.recall import Recall
 from bot.orchestrator import prompt
 from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
@@ -151,6 +152,8 @@ class Office:
     files: Files | None = None
     library: Library | None = None
     """Where documents are handed over to; None: nowhere."""
+    recall: Recall | None = None
+    """None: nothing is remembered."""
     limits: Limits = field(default_factory=lambda: Limits({}, 0.8))
 
     def __post_init__(self) -> None:
@@ -181,7 +184,7 @@ class Office:
         parts = Parts(
             self.database, self.recorder, self.clock, self.outbox, cast("Files", self.files), model, frame,
             self.registry, channels, boot, "UTC", "Acme", self.meter, model.to(Purpose.GATE),
-            self.compact,
+            self.compact, self.recall,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         keeping = None if self.library is None else Keeping(self.database, self.library)
