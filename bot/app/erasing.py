@@ -8,31 +8,59 @@ import sqlalchemy as sa
 
 from bot.app.knowledge import blob_is_used
 from bot.app.opening import Store
+from bot.app.settings import derived_key
 from bot.audit import erasing as of_audit
-from bot.erasure.service import Erasure
-from bot.erasure.work import Work
+from bot.audit.recorder import Recorder
+from bot.erasure.copies import Copies, no_copies
+from bot.erasure.memories import Forgetting
+from bot.erasure.service import Eraser, Erasure
+from bot.erasure.work import NOTHING_BEYOND, Beyond, Work
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel, KeepsCopies
 from bot.intake import erasing as of_intake
 from bot.kernel.ids import BlobHash, DocumentId, OutboxId
 from bot.knowledge import store as documents
 from bot.knowledge.tasks import Queue
+from bot.memory import erasing as of_memory
 from bot.orchestrator import erasing as of_orchestrator
 from bot.outbox import erasing as of_outbox
 from bot.outbox.tables import outbox
 from bot.sessions import erasing as of_sessions
+from bot.tasks import erasing as of_tasks
 from config.schema import Settings
 
-ERASERS = (of_orchestrator.erase, of_sessions.erase, of_intake.erase, of_outbox.erase, of_audit.erase)
-"""References before what they refer to; the audit last."""
+REDACTORS = (
+    of_sessions.redact, of_orchestrator.redact, of_intake.redact, of_outbox.redact, of_tasks.redact, of_memory.redact,
+    of_audit.redact,
+)  # fmt: skip
+"""That of the transcript first: it says in which turns the words were said."""
+
+
+def erasers(recorder: Recorder) -> tuple[Eraser, ...]:
+    """References before what they refer to; the audit last."""
+    own = of_memory.eraser(recorder)
+    return (of_orchestrator.erase, own, of_sessions.erase, of_intake.erase, of_outbox.erase, of_audit.erase)
 
 
 def erasure(store: Store, ring: Callable[[], None]) -> Erasure:
     """`ring` wakes the runner of tasks; where none runs, the rest waits for the next start."""
-    return Erasure(store.database, store.recorder, store.clock, ERASERS, Queue(ring), ring)
+    return Erasure(store.database, store.recorder, store.clock, erasers(store.recorder), Queue(ring), ring)
 
 
-def work(store: Store, settings: Settings, own: Erasure, channels: Mapping[str, Channel]) -> Work:
+def forgetting(store: Store, ring: Callable[[], None], copies: Copies = no_copies) -> Forgetting:
+    """Forgetting memories: what people's rights over them end in."""
+    key = tombstone_key(store.audit_key)
+    return Forgetting(store.database, store.recorder, store.clock, key, REDACTORS, ring, copies)
+
+
+def tombstone_key(audit_key: bytes) -> bytes:
+    """By which what was forgotten is known again. It comes with the chain's key, which is not in the database."""
+    return derived_key(audit_key, "tombstones")
+
+
+def work(
+    store: Store, settings: Settings, own: Erasure, channels: Mapping[str, Channel], beyond: Beyond = NOTHING_BEYOND
+) -> Work:
     async def remove_copies(channel: str, keys: Sequence[OutboxId]) -> None:
         known: object = channels.get(channel)
         if isinstance(known, KeepsCopies):
@@ -52,6 +80,7 @@ def work(store: Store, settings: Settings, own: Erasure, channels: Mapping[str, 
         {name: duration for name, duration in kept_for.items() if duration is not None},
         retention.prompts,
         settings.company.time_zone,
+        beyond,
     )
 
 

@@ -1,4 +1,5 @@
-"""What the audit deletes of a session: its texts, with their salts. The rows stay, and the chain with them."""
+"""What the audit deletes of a session, or because words are forgotten: texts, with their salts. The rows stay, and the
+chain with them."""
 
 from __future__ import annotations
 
@@ -7,8 +8,11 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.audit.tables import audit, content
-from bot.kernel.erasing import Erased, Span
+from bot.kernel.erasing import Erased, Span, Words
 from bot.storage.database import Tx
+from bot.storage.redaction import Redaction
+
+_AT_ONCE = 500
 
 
 def erase(tx: Tx, span: Span, now: datetime) -> Erased:
@@ -21,3 +25,28 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
         .values(salt=None, text=None, erased_at=now)
     )
     return Erased((("audit_texts", done.rowcount),))
+
+
+def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
+    """Texts that tell the words, and those of the claims themselves, as a whole."""
+    looked = [audit.c.session_id.in_(sorted(words.own))]
+    looked += [
+        sa.and_(audit.c.session_id == session, audit.c.turn_id >= first) for session, first in words.shown.items()
+    ]
+    rows = connection.execute(
+        sa.select(content.c.id, content.c.text, audit.c.payload)
+        .select_from(audit.join(content, content.c.id == audit.c.content_id))
+        .where(sa.or_(*looked), content.c.erased_at.is_(None))
+    )
+    gone = [
+        row.id
+        for row in rows
+        if (words.may_tell(row.text) and words.tells(row.text)) or any(claim in row.payload for claim in words.claims)
+    ]
+    statements = tuple(
+        content.update()
+        .where(content.c.id.in_(gone[start : start + _AT_ONCE]))
+        .values(salt=None, text=None, erased_at=now)
+        for start in range(0, len(gone), _AT_ONCE)
+    )
+    return Redaction(Erased((("audit_texts", len(gone)),)), statements)

@@ -375,10 +375,11 @@ class SessionErased(Payload):
 @dataclass(frozen=True, slots=True)
 class ErasureDone(Payload):
     """The receipt: what was erased has left the files too. `rewritten`: the database was written anew; false: it is too
-    large for that, and bytes of deleted rows were overwritten in place."""
+    large for that, and bytes of deleted rows were overwritten in place. `backups` still hold it, the last of them
+    `until` a day; None: until somebody deletes it, or there is none."""
 
     type = "erasure_done"
-    why: Literal["session", "summary", "retention"]
+    why: Literal["session", "summary", "retention", "memory"]
     messages: int
     events: int
     replies: int
@@ -388,6 +389,10 @@ class ErasureDone(Payload):
     documents: int
     files: int
     rewritten: bool
+    memories: int
+    backups: int
+    until: str | None
+    """A day (ISO)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,16 @@ class MemoryErased(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryForgotten(Payload):
+    """Memories were made to vanish with everything that tells the same; `rows`: how many rows lost words. Nobody can
+    read them any more; their bytes leave the files later (`erasure_done`)."""
+
+    type = "memory_forgotten"
+    claims: tuple[ClaimId, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryViewed(Payload):
     """A person read memories outside a turn: on the command line, by the API, on a page."""
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
 from bot.audit.events import Actor, ErasureDone, Record
 from bot.audit.recorder import Recorder
+from bot.erasure import journal, receipt
+from bot.erasure.copies import Copies, no_copies
 from bot.erasure.service import FINISH, Erasure
 from bot.files.blobs import BlobFolder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
-from bot.kernel.ids import BlobHash, OutboxId, SessionId
+from bot.kernel.ids import BlobHash, OutboxId, PersonId, SessionId
+from bot.retrieval import fulltext
 from bot.sessions.erasing import older_than
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
@@ -36,6 +41,27 @@ BlobIsUsed = Callable[[sa.Connection, BlobHash], bool]
 RemoveCopies = Callable[[str, Sequence[OutboxId]], Awaitable[None]]
 """Removes this machine's own copies of what a channel sent under these keys."""
 DropPrompts = Callable[[Tx, datetime], int]
+Purge = Callable[[], Awaitable[None]]
+"""Has withdrawn vectors leave the disk."""
+Tell = Callable[[PersonId, str, str], Awaitable[None]]
+"""Says a text to a person alone, once for a key."""
+
+
+async def nobody_is_told(person: PersonId, text: str, key: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What lies beyond the store."""
+
+    purges: Sequence[Purge] = ()
+    copies: Copies = no_copies
+    journal: Path | None = None
+    """The file beside the backups that says what was erased; None: backups are not made."""
+    tell: Tell = field(default=nobody_is_told)
+
+
+NOTHING_BEYOND = Beyond()
 
 
 class Work:
@@ -52,6 +78,7 @@ class Work:
         kept_for: Mapping[str, timedelta],
         prompts_for: timedelta,
         zone: str,
+        beyond: Beyond,
     ) -> None:
         """`kept_for`: how long messages are kept, by channel; channels that are left out keep them. `zone`: the
         company's."""
@@ -66,6 +93,7 @@ class Work:
         self._kept_for = kept_for
         self._prompts_for = prompts_for
         self._zone = zone
+        self._beyond = beyond
 
     def handlers(self) -> Mapping[str, Handler]:
         return {FINISH: self._finish, RETENTION: self._retain}
@@ -81,28 +109,47 @@ class Work:
         removed = 0
         for each in payload["blobs"]:
             removed += await self._drop(BlobHash(each))
+        await self._rewrite_derived(payload["why"])
         whole = await self._database.rewrite()
         if not await self._database.maintain():
             raise TransientError("a reader keeps a part of the write-ahead log; it is cut later")
+        if self._beyond.journal is not None:
+            await journal.write_out(self._database, self._beyond.journal)
+        copies = [] if payload["why"] == "summary" else self._beyond.copies()
+        ends = [each.until for each in copies]
+        until = max((each for each in ends if each is not None), default=None) if None not in ends else None
         counts: Mapping[str, int] = payload["counts"]
         session = SessionId(payload["session"]) if payload["session"] else None
+        done = ErasureDone(
+            payload["why"],
+            counts.get("messages", 0),
+            counts.get("events", 0),
+            counts.get("replies", 0),
+            counts.get("prompts", 0),
+            counts.get("summaries", 0),
+            counts.get("audit_texts", 0),
+            counts.get("documents", 0),
+            removed,
+            whole,
+            counts.get("memories", 0),
+            len(copies),
+            until.date().isoformat() if until else None,
+        )
+        if asked_by := payload.get("asked_by"):
+            text = receipt.told(done, len(payload.get("there", ())), task.id)
+            await self._beyond.tell(PersonId(asked_by), text, task.id)
+        return Done(lambda tx: self._recorder.record(tx, Record(done, ACTOR, session)))
 
-        def receipt(tx: Tx) -> None:
-            done = ErasureDone(
-                payload["why"],
-                counts.get("messages", 0),
-                counts.get("events", 0),
-                counts.get("replies", 0),
-                counts.get("prompts", 0),
-                counts.get("summaries", 0),
-                counts.get("audit_texts", 0),
-                counts.get("documents", 0),
-                removed,
-                whole,
-            )
-            self._recorder.record(tx, Record(done, ACTOR, session))
-
-        return Done(receipt)
+    async def _rewrite_derived(self, why: str) -> None:
+        """Have deleted words leave the indexes of full text and the vectors' folders. A summary is in neither."""
+        if why == "summary":
+            return
+        for index in await self._database.read(fulltext.all_of, long=True):
+            more = await self._database.write(lambda tx, of=index: of.merge_step(tx.connection, first=True))  # type: ignore[misc]
+            while more:
+                more = await self._database.write(lambda tx, of=index: of.merge_step(tx.connection, first=False))  # type: ignore[misc]
+        for purge in self._beyond.purges:
+            await purge()
 
     async def _drop(self, blob: BlobHash) -> bool:
         """Delete a file unless something else refers to it."""

@@ -1,5 +1,6 @@
 """What this room deletes of a session: the events. Rows stay as shells without words, names and addresses; so do the
-identities of what was accepted (`seen`): an erased message that a platform delivers again stays out."""
+identities of what was accepted (`seen`): an erased message that a platform delivers again stays out. Of words that are
+forgotten: the sentences that tell them, and files in which they stand."""
 
 from __future__ import annotations
 
@@ -25,13 +26,19 @@ from bot.gateway.events import (
     ReplyPath,
     Sender,
 )
+from bot.gateway.redacting import body_without
 from bot.intake.tables import InState, inbox
-from bot.kernel.erasing import Erased, Span
+from bot.kernel.erasing import Erased, Span, Words
 from bot.kernel.ids import BlobHash
+from bot.sessions.tables import TurnState, turn
 from bot.storage.database import Tx
+from bot.storage.redaction import Redaction
 
 _WAITING = (InState.QUEUED.value, InState.CLAIMED.value)
 ERASED = "erased"
+FILE_FORGOTTEN = "forgotten"
+FORGETS = "forget"
+"""The command that names what is to be forgotten, maybe in its own words."""
 
 
 def erase(tx: Tx, span: Span, now: datetime) -> Erased:
@@ -116,3 +123,91 @@ def _sender(sender: Sender) -> Sender:
 
 def _path(path: ReplyPath) -> ReplyPath:
     return ReplyPath(path.thread, ERASED, path.ref)
+
+
+def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
+    """Events lose the words; a mail as it came over the wire goes as a whole, and so does a file that holds them. Turns
+    that may have been shown the words begin anew without them."""
+    found = Redaction(statements=(_begin_anew(words),))
+    rows = connection.execute(
+        sa.select(inbox.c.seq, inbox.c.id, inbox.c.event, inbox.c.edit).where(
+            sa.or_(inbox.c.session_id.in_(sorted(words.own)), inbox.c.id.in_(sorted(words.quotes))),
+            inbox.c.address.is_distinct_from(ERASED),
+        )
+    )
+    for row in rows:
+        changed = {}
+        blobs: set[BlobHash] = set()
+        for name in ("event", "edit"):
+            stored = getattr(row, name)
+            if stored is None or not _concerns(stored, row.id, words):
+                continue
+            event = load_event(stored)
+            left = _without(event, row.id, words)
+            if left != event:
+                changed[name] = dump_event(left)
+                blobs |= set(blobs_of(event)) - set(blobs_of(left))
+        if changed:
+            statement = inbox.update().where(inbox.c.seq == row.seq).values(**changed)
+            found += Redaction(Erased((("events", 1),), frozenset(blobs)), (statement,))
+    return found
+
+
+def _begin_anew(words: Words) -> sa.Executable:
+    """The lane sees that its turn is not running any more and takes it up again."""
+    thinks = sa.exists().where(inbox.c.turn_id == turn.c.id, inbox.c.kind != "command")
+    where = [turn.c.state == TurnState.RUNNING.value, thinks]
+    if not words.everywhere:
+        where.append(turn.c.session_id.in_(sorted(words.own)))
+    return turn.update().where(*where).values(state=TurnState.INTERRUPTED.value)
+
+
+def _concerns(stored: str, row_id: str, words: Words) -> bool:
+    return (
+        row_id in words.quotes
+        or words.may_tell(stored)
+        or any(blob in stored for blob in words.files)
+        or '"kind":"command"' in stored
+    )
+
+
+def _without(event: InboundEvent, row_id: str, words: Words) -> InboundEvent:
+    match event:
+        case MessageReceived() | MessageEdited():
+            spans = words.within(row_id, event.body.text)
+            left = replace(
+                event,
+                place=replace(event.place, title=words.line(event.place.title)),
+                body=body_without(event.body, spans) if spans else event.body,
+                reply_path=_said(event.reply_path, words),
+            )
+            if not isinstance(left, MessageReceived):
+                return left
+            files = tuple(
+                replace(each, name=words.line(each.name), blob=None, source=None, fault=FILE_FORGOTTEN)
+                if each.blob in words.files
+                else each
+                for each in left.attachments
+            )
+            quotes = None if left.quotes is None else words.line(left.quotes)
+            left = replace(left, attachments=files, quotes=quotes)
+            return left if left == event else replace(left, raw=None)
+        case CommandInvoked():
+            arguments = "" if event.name == FORGETS else words.line(event.arguments)
+            left_command = replace(event, arguments=arguments, reply_path=_said(event.reply_path, words))
+            return left_command if left_command == event else replace(left_command, raw=None)
+        case FormSubmitted():
+            return replace(event, values=tuple((name, words.line(value)) for name, value in event.values))
+        case DeliveryReported():
+            return replace(event, detail=words.line(event.detail))
+        case _:
+            return event
+
+
+def _said(path: ReplyPath, words: Words) -> ReplyPath:
+    subject, opens = path.subject, path.opens
+    return replace(
+        path,
+        subject=None if subject is None else words.line(subject),
+        opens=None if opens is None else words.line(opens),
+    )

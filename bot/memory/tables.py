@@ -1,9 +1,9 @@
 """Claims and what belongs to them. The invariants stand here, not in code that could be gone around:
 
 a claim is written or changed only together with its event (same version); a status moves only along `TRANSITIONS`; a
-claim has evidence, or a person wrote it; evidence never changes and goes only with its claim, or where a person stands
-for it; events are never changed or deleted, only their erasable texts; one claim a subject and speaker stands in a
-session and audience epoch, and one in the company.
+claim has evidence, or a person wrote it; the words of evidence never change, and it goes only with its claim or where a
+person stands for it; events are never changed or deleted, only their erasable texts; one claim a subject and speaker
+stands in a session and audience epoch, and one in the company.
 """
 
 from __future__ import annotations
@@ -210,6 +210,9 @@ def _has_event(version: str) -> str:
 
 _NO_EVIDENCE = "NOT EXISTS (SELECT 1 FROM evidence WHERE claim_id = NEW.id)"
 _RESTS_ON_IT = "EXISTS (SELECT 1 FROM claim WHERE id = OLD.claim_id AND status <> 'erased' AND support <> 'person')"
+_WORDS = " OR ".join(
+    f"NEW.{name} IS NOT OLD.{name}" for name in ("id", "claim_id", "message_id", "quote", "speaker", "trust", "said_at")
+)
 _CHANGED = " OR ".join(f"NEW.{name} <> OLD.{name}" for name in ("id", "kind", "recorded_at", "speaker", "session_id"))
 
 TRIGGERS = {
@@ -233,7 +236,7 @@ TRIGGERS = {
     "claim_no_delete": ("BEFORE DELETE ON claim", "claims are erased, never deleted"),
     "claim_event_no_update": ("BEFORE UPDATE ON claim_event", "events are never changed"),
     "claim_event_no_delete": ("BEFORE DELETE ON claim_event", "events are never deleted"),
-    "evidence_no_update": ("BEFORE UPDATE ON evidence", "evidence is never changed"),
+    "evidence_no_update": (f"BEFORE UPDATE ON evidence WHEN {_WORDS}", "the words of evidence are never changed"),
     "evidence_goes_with_claim": (
         f"BEFORE DELETE ON evidence WHEN {_RESTS_ON_IT}",
         "evidence goes only with its claim",

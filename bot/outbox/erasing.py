@@ -1,5 +1,5 @@
 """What this room deletes of a session: what was said, and to whom. Rows stay as shells; what still waits to be sent is
-not sent any more."""
+not sent any more. Of words that are forgotten: the sentences that tell them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import sqlalchemy as sa
 from bot.gateway.codec import dump_operation, load_operation
 from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Ask, Delete, Edit, OpenThread, OutboundOp, React, Send
-from bot.kernel.erasing import Erased, Span
+from bot.kernel.erasing import Erased, Span, Words, without
 from bot.kernel.ids import BlobHash, OutboxId
 from bot.outbox.tables import OutState, outbox
 from bot.storage.database import Tx
+from bot.storage.redaction import Redaction
 
 _ENDED = (OutState.SENT.value, OutState.PARKED.value)
 ERASED = "erased"
@@ -53,5 +54,49 @@ def emptied(op: OutboundOp) -> OutboundOp:
             return replace(op, path=path, text="", plain="", choices=())
         case OpenThread():
             return replace(op, path=path, title="")
+        case Delete() | React():
+            return replace(op, path=path)
+
+
+FORGOTTEN = "forgotten"
+"""Reason of a row that waited and would have told the words."""
+
+
+def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
+    """What was sent loses the words; what only waits is not sent any more."""
+    looked: list[sa.ColumnElement[bool]] = [outbox.c.session_id.in_(sorted(words.own))]
+    looked += [
+        sa.and_(outbox.c.session_id == session, outbox.c.turn_id >= first) for session, first in words.shown.items()
+    ]
+    found = Redaction()
+    for row in connection.execute(sa.select(outbox).where(sa.or_(*looked), outbox.c.address != ERASED)):
+        if not words.may_tell(row.op):
+            continue
+        op = load_operation(row.op)
+        left = without_words(op, words)
+        if left == op:
+            continue
+        waits = row.state == OutState.QUEUED.value
+        ending = {"state": OutState.PARKED.value, "ended_at": now, "reason": FORGOTTEN} if waits else {}
+        statement = outbox.update().where(outbox.c.seq == row.seq).values(op=dump_operation(left), **ending)
+        # Its name is that of the copy which a channel may have kept: that goes as a whole.
+        found += Redaction(Erased((("replies", 1),), sent=((row.channel, OutboxId(row.id)),)), (statement,))
+    return found
+
+
+def without_words(op: OutboundOp, words: Words) -> OutboundOp:
+    subject = op.path.subject
+    path = op.path if subject is None else replace(op.path, subject=words.line(subject))
+    path = path if path.opens is None else replace(path, opens=words.line(path.opens))
+    match op:
+        case Send() | Edit() | Ask():
+            spans = words.tells(op.plain)
+            if not spans and not words.tells(op.text):
+                return replace(op, path=path)
+            # Cutting a text in the platform's own form would break its marks.
+            plain = without(op.plain, spans) if spans else words.line(op.text)
+            return replace(op, path=path, text=plain, plain=plain)
+        case OpenThread():
+            return replace(op, path=path, title=words.line(op.title))
         case Delete() | React():
             return replace(op, path=path)

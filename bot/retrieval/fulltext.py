@@ -94,6 +94,14 @@ class FullText:
         connection.exec_driver_sql(f"INSERT INTO {self.name}({self.name}) VALUES ('rebuild')")  # noqa: S608 - own name
 
 
+def all_of(connection: sa.Connection) -> list[FullText]:
+    """Every index of the database, for upkeep alone: their columns are not told."""
+    found = connection.exec_driver_sql(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5(%'"
+    )
+    return [FullText(row.name.removesuffix("_fts"), "", (), ()) for row in found if row.name.endswith("_fts")]
+
+
 def plain(text: str) -> str:
     """Lower case, without accents, as the index sees it."""
     folded = unicodedata.normalize("NFKD", text.lower())

@@ -1,17 +1,24 @@
 """What this room deletes of a session: messages, summaries, who took part. The session, its threads and its turns stay
-as empty shells, so that the place goes on working and the audit's ids mean something."""
+as empty shells, so that the place goes on working and the audit's ids mean something. And of words that are forgotten:
+the sentences that tell them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from bot.gateway.events import PlaceKind
-from bot.kernel.erasing import Erased, Span
-from bot.kernel.ids import BlobHash, SessionId
+from bot.gateway.redacting import body_without
+from bot.kernel.erasing import Erased, Span, Words, without
+from bot.kernel.ids import BlobHash, SessionId, TurnId
 from bot.sessions.tables import OCCUPYING, TurnState, message, participant, place, session, summary, turn
+from bot.sessions.transcript import File, Said, said_of
 from bot.storage.database import Tx
+from bot.storage.redaction import Redaction
 
 
 def erase(tx: Tx, span: Span, now: datetime) -> Erased:
@@ -30,6 +37,81 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
     else:
         tx.execute(session.update().where(session.c.id == span.session).values(erased_before=span.before))
     return Erased((("messages", messages), ("summaries", summaries)), blobs)
+
+
+FILE_FORGOTTEN = "a part of it was forgotten, and the file with it"
+
+
+def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
+    """Messages lose sentences, summaries go and are made anew. A changed message counts as edited, so that a summary
+    that is being made of it is not stored."""
+    found = Redaction()
+    for said in _looked_through(connection, words):
+        found += _without(said, words, now)
+    rows = connection.execute(sa.select(summary).where(summary.c.session_id.in_([*words.own, *words.shown]))).all()
+    changed = set(_sessions(connection, found.turns).values())
+    gone = [row.id for row in rows if row.session_id in changed or words.tells(row.text)]
+    titles = connection.execute(
+        sa.select(place.c.key, place.c.title)
+        .select_from(place.join(session, session.c.place_key == place.c.key))
+        .where(session.c.id.in_(words.own), place.c.kind == PlaceKind.MAIL.value)
+    ).all()
+    return found + Redaction(
+        Erased((("summaries", len(gone)),)),
+        (
+            *((summary.delete().where(summary.c.id.in_(gone)),) if gone else ()),
+            *(
+                place.update().where(place.c.key == row.key).values(title=words.line(row.title))
+                for row in titles
+                if words.line(row.title) != row.title
+            ),
+        ),
+    )
+
+
+def _looked_through(connection: sa.Connection, words: Words) -> list[Said]:
+    conditions: list[sa.ColumnElement[bool]] = [message.c.session_id.in_(sorted(words.own))]
+    conditions += [
+        sa.and_(message.c.session_id == each, message.c.turn_id >= first, message.c.role == "assistant")
+        for each, first in words.shown.items()
+    ]
+    if words.quotes:
+        conditions.append(message.c.id.in_(sorted(words.quotes)))
+    return [said_of(row) for row in connection.execute(sa.select(message).where(sa.or_(*conditions)))]
+
+
+def _without(said: Said, words: Words, now: datetime) -> Redaction:
+    spans = words.within(said.id, said.body.text)
+    files = [_file_without(each, words) for each in said.files]
+    if not spans and all(new is old for new, old in zip(files, said.files, strict=True)):
+        return Redaction()
+    body = body_without(said.body, spans)
+    values: dict[str, Any] = {
+        "text": body.text,
+        "spans": [[each.start, each.end, each.kind.value] for each in body.spans],
+        "files": [asdict(each) for each in files],
+        "edited_at": now,
+    }
+    blobs = frozenset(old.blob for old, new in zip(said.files, files, strict=True) if old.blob and new is not old)
+    return Redaction(
+        Erased((("messages", 1),), blobs),
+        (message.update().where(message.c.id == said.id).values(**values),),
+        frozenset({said.turn}),
+        ((said.id, body.text),),
+    )
+
+
+def _file_without(file: File, words: Words) -> File:
+    """A file cannot be changed: one in which the words stand goes, and what was read of it loses them."""
+    spans = words.holds(file.text) if file.text and words.may_tell(file.text) else []
+    if not spans or file.text is None:
+        return file
+    return File(words.line(file.name), file.media_type, None, without(file.text, spans), FILE_FORGOTTEN)
+
+
+def _sessions(connection: sa.Connection, turns: frozenset[TurnId]) -> Mapping[TurnId, SessionId]:
+    rows = connection.execute(sa.select(turn.c.id, turn.c.session_id).where(turn.c.id.in_(sorted(turns))))
+    return {TurnId(row.id): SessionId(row.session_id) for row in rows}
 
 
 def _empty(tx: Tx, session_id: SessionId, now: datetime) -> None:

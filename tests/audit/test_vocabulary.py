@@ -10,23 +10,35 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from bot.audit import events, events_memory
+from bot.audit import events, events_ledger, events_memory
 from bot.audit.events import Payload, Record
 from bot.audit.recorder import Recorder, UndeclaredEventError
 from bot.audit.vocabulary import VOCABULARY
 from bot.storage.database import Database
 
 IDS = {
-    *("ChunkId", "ClaimId", "DocumentId", "InboxId", "MessageId", "OutboxId", "PersonId", "SectionId", "SessionId"),
-    *("TaskId", "TurnId"),
+    *(
+        "ChunkId",
+        "ClaimId",
+        "DocumentId",
+        "InboxId",
+        "JobId",
+        "MessageId",
+        "OutboxId",
+        "PersonId",
+        "SectionId",
+        "SessionId",
+    ),
+    *("ProposalId", "TaskId", "TurnId"),
 }
 
 NAMES = {
+    "action": "the name of a class of actions",
     "addressed": "an enum of the gateway",
     "after": "an audience",
     "arguments_hash": "a digest",
     "because": "one of the judge's own sentences, which name no one",
-    "before": "an audience, or a day",
+    "before": "an audience, a day, or a digest",
     "boot": "an id",
     "budget": "an enum of the budget",
     "change": "an enum",
@@ -35,6 +47,8 @@ NAMES = {
     "digest": "a digest",
     "door": "an enum",
     "error": "the name of a class",
+    "hash": "a digest",
+    "holder": "an id of a process",
     "keys": "names of settings",
     "kind": "a kind of event or task",
     "model": "a model's name",
@@ -49,6 +63,7 @@ NAMES = {
     "state": "a state",
     "subject": "the id of a person or a session",
     "stop": "a stop reason of the model port",
+    "until": "a day",
     "version": "of the program",
 }
 """Fields of type `str` and what stands in them. A new one is added here with the same thought: if a person's words or
@@ -73,7 +88,7 @@ def _holds_text(kind: Any) -> bool:
 @pytest.mark.parametrize("payload", VOCABULARY.values(), ids=VOCABULARY.keys())
 def test_a_payload_holds_ids_numbers_enums_and_short_names_only(payload: type[Payload]) -> None:
     assert is_dataclass(payload)
-    hints = get_type_hints(payload, vars(events) | vars(events_memory))
+    hints = get_type_hints(payload, vars(events) | vars(events_memory) | vars(events_ledger))
     for field in fields(payload):
         kind = hints[field.name]
         if _holds_text(kind):
@@ -83,7 +98,7 @@ def test_a_payload_holds_ids_numbers_enums_and_short_names_only(payload: type[Pa
 
 
 def test_types_are_unique_and_each_payload_states_its_own() -> None:
-    named = {**vars(events), **vars(events_memory)}
+    named = {**vars(events), **vars(events_memory), **vars(events_ledger)}
     declared = [cls for cls in named.values() if isinstance(cls, type) and issubclass(cls, Payload)]
     declared.remove(Payload)
     assert len(declared) == len(VOCABULARY)

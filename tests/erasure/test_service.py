@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -10,11 +11,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.app.erasing import ERASERS, is_used
+from bot.app.erasing import erasers, is_used
 from bot.audit.events import Actor
 from bot.audit.verify import verify
 from bot.erasure.service import FINISH, Erasure
-from bot.erasure.work import RETENTION, Work, next_night
+from bot.erasure.work import NOTHING_BEYOND, RETENTION, Beyond, Work, next_night
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Accepted
 from bot.kernel.errors import PermanentError
@@ -48,10 +49,12 @@ SUMMARY = {
 
 
 def erasure(office: Office) -> Erasure:
-    return Erasure(office.database, office.recorder, office.clock, ERASERS, Queue(None), lambda: None)
+    return Erasure(office.database, office.recorder, office.clock, erasers(office.recorder), Queue(None), lambda: None)
 
 
-def work(office: Office, folder: Path, kept_for: dict[str, timedelta] | None = None) -> Work:
+def work(
+    office: Office, folder: Path, kept_for: dict[str, timedelta] | None = None, beyond: Beyond = NOTHING_BEYOND
+) -> Work:
     async def remove_copies(channel: str, keys: Sequence[OutboxId]) -> None:
         copies.append((channel, keys))
 
@@ -68,6 +71,7 @@ def work(office: Office, folder: Path, kept_for: dict[str, timedelta] | None = N
         kept_for or {},
         timedelta(days=30),
         "UTC",
+        beyond,
     )
 
 
@@ -82,12 +86,21 @@ async def everywhere(office: Office, word: str) -> list[str]:
         found = []
         for table in metadata.sorted_tables:
             for row in connection.execute(sa.text(f"SELECT * FROM {table.name}")):
-                if any(word in (v.decode("latin-1") if isinstance(v, bytes) else str(v)) for v in row):
+                if any(word.casefold() in _readable(v).casefold() for v in row):
                     found.append(table.name)
                     break
         return found
 
     return await office.database.read(query, long=True)
+
+
+def _readable(value: object) -> str:
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return zlib.decompress(value).decode()
+    except zlib.error:
+        return value.decode("latin-1")
 
 
 async def talk(office: Office) -> None:

@@ -248,8 +248,10 @@ def upgrade() -> None:
         "deleted'); END"
     )
     op.execute(
-        "CREATE TRIGGER evidence_no_update BEFORE UPDATE ON evidence BEGIN SELECT RAISE(ABORT, 'evidence is never "
-        "changed'); END"
+        "CREATE TRIGGER evidence_no_update BEFORE UPDATE ON evidence WHEN NEW.id IS NOT OLD.id OR NEW.claim_id IS "
+        "NOT OLD.claim_id OR NEW.message_id IS NOT OLD.message_id OR NEW.quote IS NOT OLD.quote OR NEW.speaker IS "
+        "NOT OLD.speaker OR NEW.trust IS NOT OLD.trust OR NEW.said_at IS NOT OLD.said_at BEGIN SELECT RAISE(ABORT, "
+        "'the words of evidence are never changed'); END"
     )
     op.execute(
         "CREATE TRIGGER evidence_goes_with_claim BEFORE DELETE ON evidence WHEN EXISTS (SELECT 1 FROM claim WHERE id "
