@@ -347,9 +347,30 @@ class AuthRefused(Payload):
     """A request at a door of the daemon was turned away."""
 
     type = "auth_refused"
-    door: Literal["web", "webhook", "socket"]
+    door: Literal["web", "webhook", "socket", "api"]
     reason: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuthLogin(Payload):
+    """A token let somebody in; one row an hour at most for each token."""
+
+    type = "auth_login"
+    door: Literal["api"]
+    token: str
+    """Its id, never the token."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChanged(Payload):
+    """A token of a person was made or revoked."""
+
+    type = "token_changed"
+    token: str
+    """Its id, never the token."""
+    person: PersonId
+    change: Literal["made", "revoked"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""People, handles, pairing codes and pairing requests."""
+"""People, handles, pairing codes and requests, and tokens of the API."""
 
 from __future__ import annotations
 
@@ -69,3 +69,19 @@ pairing_request = sa.Table(
     sa.Index("ix_pairing_request_account", "channel", "address"),
     sa.Index("uq_pairing_request_open", "channel", "address", unique=True, sqlite_where=sa.text("state = 'open'")),
 )
+
+access_token = sa.Table(
+    "access_token",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False, unique=True),
+    sa.Column("person_id", sa.Text, sa.ForeignKey("person.id"), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("used_at", UtcDateTime),
+    sa.Column("revoked_at", UtcDateTime),
+    sa.CheckConstraint("expires_at > created_at", name="ends"),
+    sa.Index("ix_access_token_person_id", "person_id"),
+)
+"""What lets a program act as a person by the API: SHA-256 of it, never the token. `used_at` to the hour."""

@@ -63,6 +63,7 @@ NAMES = {
     "state": "a state",
     "subject": "the id of a person or a session",
     "stop": "a stop reason of the model port",
+    "token": "an id, never the token",
     "until": "a day",
     "version": "of the program",
 }

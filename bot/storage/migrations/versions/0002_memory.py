@@ -209,6 +209,22 @@ def upgrade() -> None:
         sa.CheckConstraint("of IN ('statement', 'quote', 'subject', 'terms', 'run')", name=op.f("ck_tombstone_of")),
         sa.PrimaryKeyConstraint("digest", "space", "of", name=op.f("pk_tombstone")),
     )
+    op.create_table(
+        "access_token",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("person_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("used_at", sa.BigInteger()),
+        sa.Column("revoked_at", sa.BigInteger()),
+        sa.CheckConstraint("expires_at > created_at", name=op.f("ck_access_token_ends")),
+        sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_access_token_person_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_access_token")),
+        sa.UniqueConstraint("digest", name=op.f("uq_access_token_digest")),
+    )
+    op.create_index("ix_access_token_person_id", "access_token", ["person_id"])
     op.execute(
         "CREATE TRIGGER claim_insert_has_event BEFORE INSERT ON claim WHEN NEW.version <> 1 OR NOT EXISTS (SELECT 1 "
         "FROM claim_event WHERE claim_id = NEW.id AND version = 1) BEGIN SELECT RAISE(ABORT, 'a claim is written "
