@@ -161,7 +161,14 @@ class Ends:
                     tx,
                     self._p.recorder,
                     commands.Asked(
-                        event, person, turn.session, session.place, now, self._p.model.provider, self._p.meter
+                        event,
+                        person,
+                        turn.session,
+                        session.place,
+                        now,
+                        self._p.model.provider,
+                        self._p.meter,
+                        self._p.eraser,
                     ),
                 )
             epoch = turns.current_epochs(tx.connection, turn.session)[1]
@@ -173,7 +180,10 @@ class Ends:
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (queued, *notices)
 
-        return await self._write_and_send(unit)
+        ended = await self._write_and_send(unit)
+        if event.name == "forget" and self._p.eraser is not None:
+            self._p.eraser.ring()
+        return ended
 
     async def stopped(self, turn: Turn, rows: Sequence[inbox.Row]) -> Next | Overtaken:
         """A person stopped the turn: its rows end, nothing is said by it but in a placeholder that stands already."""

@@ -18,6 +18,7 @@ from bot.llm.metered import Meter
 from bot.llm.model import Model
 from bot.memory.block import Block
 from bot.memory.recall import EMPTY, Recall
+from bot.memory.service import Eraser
 from bot.orchestrator import prompt as prompts
 from bot.orchestrator.compactions import Compactions
 from bot.orchestrator.keeping import Keep
@@ -118,6 +119,8 @@ class Parts:
     compact: Compactions
     recall: Recall | None = None
     """None: nothing is remembered."""
+    eraser: Eraser | None = None
+    """None: memories cannot be forgotten."""
 
 
 def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:

@@ -41,6 +41,7 @@ from bot.llm.model import (
     Usage,
 )
 from bot.memory.recall import Recall
+from bot.memory.service import Eraser
 from bot.orchestrator import prompt
 from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
@@ -153,6 +154,7 @@ class Office:
     library: Library | None = None
     """Where documents are handed over to; None: nowhere."""
     recall: Recall | None = None
+    eraser: Eraser | None = None
     """None: nothing is remembered."""
     limits: Limits = field(default_factory=lambda: Limits({}, 0.8))
 
@@ -184,7 +186,7 @@ class Office:
         parts = Parts(
             self.database, self.recorder, self.clock, self.outbox, cast("Files", self.files), model, frame,
             self.registry, channels, boot, "UTC", "Acme", self.meter, model.to(Purpose.GATE),
-            self.compact, self.recall,
+            self.compact, self.recall, self.eraser,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         keeping = None if self.library is None else Keeping(self.database, self.library)
