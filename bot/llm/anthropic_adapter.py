@@ -16,14 +16,14 @@ from typing import TypeVar
 
 import httpx2
 from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncAnthropic, AsyncStream
-from anthropic.types import RawMessageStreamEvent
+from anthropic.types import Message, RawMessageStreamEvent
 
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
 from bot.kernel.logs import Redactor
 from bot.kernel.retry import Backoff
 from bot.llm.anthropic_errors import Refusal, meaning, retry_after
-from bot.llm.anthropic_wire import Answer, Unfinished, params
+from bot.llm.anthropic_wire import Answer, Unfinished, written
 from bot.llm.model import (
     BadRequestError,
     ContextTooLongError,
@@ -146,8 +146,15 @@ class AnthropicModel:
     async def _call(self, request: Request, model: str, end: float) -> AsyncGenerator[Event, None]:
         """One call, one complete answer. Every wait for the server ends at `end`."""
         answer = Answer(model)
-        opening = self._client.messages.create(**params(request, model))
-        stream: AsyncStream[RawMessageStreamEvent] = await self._bounded(opening, request, model, end)
+        # Not by `messages.create`: it would copy, look through and write the tools anew for every call.
+        opening = self._client.post(
+            "/v1/messages",
+            cast_to=Message,
+            content=written(request, model),
+            stream=True,
+            stream_cls=AsyncStream[RawMessageStreamEvent],
+        )
+        stream = await self._bounded(opening, request, model, end)
         async with stream:
             while not answer.complete:
                 event = await self._bounded(anext(stream, None), request, model, end)

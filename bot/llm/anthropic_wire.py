@@ -22,7 +22,6 @@ from bot.llm.model import (
     StopReason,
     Text,
     Thinking,
-    Tool,
     ToolResult,
     ToolUse,
     Usage,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
         RawMessageStreamEvent,
         TextBlockParam,
         ThinkingConfigParam,
-        ToolParam,
     )
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
@@ -49,8 +47,17 @@ class Unfinished(Exception):
     """The stream ended, but the answer did not."""
 
 
-def params(request: Request, model: str) -> MessageCreateParamsStreaming:
-    """The body of a streaming call of `model`."""
+def written(request: Request, model: str) -> bytes:
+    """The body of a streaming call of `model`, in JSON. The tools, most of it, were written when they were made."""
+    text = json.dumps(_body(request, model), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if request.tools:
+        tools = ",".join(tool.text for tool in sorted(request.tools, key=lambda tool: tool.name))
+        text = f'{text[:-1]},"tools":[{tools}]}}'
+    return text.encode()
+
+
+def _body(request: Request, model: str) -> MessageCreateParamsStreaming:
+    """All but the tools."""
     body: MessageCreateParamsStreaming = {
         "model": model,
         "max_tokens": request.max_tokens,
@@ -59,8 +66,6 @@ def params(request: Request, model: str) -> MessageCreateParamsStreaming:
     }
     if request.system:
         body["system"] = [_text(block) for block in request.system]
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in sorted(request.tools, key=lambda tool: tool.name)]
     if request.thinking and (thinking := _thinking(request.max_tokens, model)) is not None:
         body["thinking"] = thinking
     if request.effort is not None and adaptive(model):
@@ -93,10 +98,6 @@ def _text(block: Text) -> TextBlockParam:
     if block.cache:
         sent["cache_control"] = _cache(block.cache)
     return sent
-
-
-def _tool(tool: Tool) -> ToolParam:
-    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
 
 
 def _message(message: Message) -> MessageParam:

@@ -80,11 +80,11 @@ class Tool:
     description: str
     input_schema: Mapping[str, object]
     text: str = field(init=False, repr=False, compare=False)
-    """All of it as JSON, made once: every request is measured and kept with its tools."""
+    """All of it as JSON, made once: every request is measured, sent and kept with its tools."""
 
     def __post_init__(self) -> None:
-        whole = [self.name, self.description, dict(self.input_schema)]
-        object.__setattr__(self, "text", json.dumps(whole, ensure_ascii=False))
+        whole = {"name": self.name, "description": self.description, "input_schema": dict(self.input_schema)}
+        object.__setattr__(self, "text", json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
 
 
 class Effort(StrEnum):

@@ -134,7 +134,7 @@ def _stored(request: Request, origins: Mapping[str, MessageId], parts: dict[str,
         parts[digest] = body
         return digest
 
-    tools = f"[{', '.join(tool.text for tool in request.tools)}]"
+    tools = f"[{','.join(tool.text for tool in request.tools)}]"
     return {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -181,7 +181,7 @@ def _kept(connection: sa.Connection, row: Any) -> Kept:
     tools: tuple[Tool, ...] = ()
     if stored["tools"] is not None:
         text = _text_of(connection, stored["tools"])
-        tools = tuple(Tool(*each) for each in json.loads(text or "[]"))
+        tools = tuple(Tool(**each) for each in json.loads(text or "[]"))
         blocks.append(Shown("tools", None, text or ERASED, None, text is not None))
     wanted = [b["id"] for _, content in stored["messages"] for b in content if b["kind"] == "said"]
     known = transcript.by_ids(connection, [MessageId(each) for each in wanted])
