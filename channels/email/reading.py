@@ -12,7 +12,7 @@ from bot.gateway.channel import ChannelContext, Inbox
 from bot.gateway.events import Attachment, InboundEvent, MessageReceived, Proof
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash
-from channels.email import mapping, mime, proof
+from channels.email import mapping, mime, proof, signed
 from channels.email.mapping import Own
 from channels.email.resolver import DnsFailure, Resolver, SystemResolver, split_nameserver
 from config.schema import Email
@@ -34,6 +34,7 @@ class Reader:
         self._context = context
         self._own = own
         self._rules = rules
+        self._loaded = False
         self._proofs = asyncio.Semaphore(MAX_PROOFS)
         self.resolver: Callable[[], Resolver] = lambda: SystemResolver(
             [split_nameserver(text) for text in settings.nameservers]
@@ -78,6 +79,9 @@ class Reader:
         return event if left_out is None else _named_as_too_large(event, left_out, self._settings.imap.max_size)
 
     async def _prove(self, mail: mapping.Mail, *, wait_for_dns: bool) -> proof.Verdict:
+        if not self._loaded and self._rules.authserv_id is not None:
+            await asyncio.to_thread(signed.load)
+            self._loaded = True
         if not proof.needs_dns(mail.raw, mail.envelope, self._rules):
             return proof.check(mail.raw, mail.envelope, self._rules, _NO_DNS)
         try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
 
+from channels.email.fields import head
 from channels.email.resolver import DnsFailure, Kind, Resolver
 
 MAX_SIGNATURES = 3
@@ -32,13 +33,17 @@ class Signature:
     algorithm: str
 
 
+def load() -> None:
+    """Import what `signatures` needs: up to a tenth of a second, not to be spent on an event loop."""
+
+
 def signatures(raw: bytes) -> tuple[Signature, ...]:
     """All DKIM-Signature headers that can be read, in order, unverified. Empty if the mail cannot be read."""
     import dkim
     import dkim.util
 
     try:
-        headers, _ = dkim.rfc822_parse(raw)
+        headers, _ = dkim.rfc822_parse(head(raw) + b"\r\n\r\n")  # of the body it would make a list of lines
     except (dkim.DKIMException, ValueError, IndexError):
         return ()
     found: list[Signature] = []

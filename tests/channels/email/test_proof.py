@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 from email.utils import format_datetime
@@ -9,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 
 from bot.gateway.events import Proof
-from channels.email import proof, results
+from channels.email import proof, results, signed
 from channels.email.fields import split
 from channels.email.proof import Rules, Verdict, Via
 from channels.email.resolver import DnsFailure
@@ -325,3 +326,15 @@ def test_local_mode_asks_no_dns() -> None:
 )
 def test_peers_are_trusted_by_network(peer: str, networks: list[str], among: bool) -> None:
     assert proof.is_among(peer, networks) is among
+
+
+def test_signatures_are_looked_for_in_the_header_alone_however_large_the_mail_is() -> None:
+    signature = b"DKIM-Signature: v=1; a=rsa-sha256; d=corp.example; h=from:date; s=k\r\n"
+    header = signature + b"From: a@corp.example\r\n"
+    body = signature + b"x" * 76 + b"\r\n"
+    large = header + b"\r\n" + body * 100_000
+    signed.signatures(header)  # imports
+    began = time.thread_time()
+    found = signed.signatures(large)
+    assert time.thread_time() - began < 0.05, "a mail is proven on the event loop"
+    assert [(one.domain, one.headers) for one in found] == [("corp.example", ("from", "date"))]
