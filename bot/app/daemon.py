@@ -231,6 +231,7 @@ class Daemon:
         self.work.service("tasks", self.tasks.run())
         await self.knowledge.worker.start()
         self.work.service("watchdog", self._watchdog())
+        gc.freeze()  # so does what the start has imported: a full collection holds up the loop for what it looks at
         notify(os.environ, "READY=1")
         head = self.store.recorder.head
         log.info("started, version %s, boot %s, audit head %d:%s", VERSION, self.boot, head.id, head.hash)
