@@ -32,7 +32,10 @@ LEISURE = 1.0
 
 
 def answer(text: str) -> str:
-    """What the model says to `text`: the numbers in it, in order; to "at length", that many numbered paragraphs."""
+    """What the model says to `text`: the numbers in it, in order; to "at length", that many numbered paragraphs; to the
+    gate, that it is being spoken to."""
+    if text.endswith("yes or no"):
+        return "yes"
     if "at length" in text:
         return "\n\n".join(f"Paragraph {number}. {'word ' * 150}" for number in range(1, PARAGRAPHS + 1))
     return "Done: " + ", ".join(f"Item {number}" for number in numbers_in(text))

@@ -144,12 +144,14 @@ class DiscordSide(_Http):
 
     async def write(self, planned: Planned) -> None:
         world, sender = self.discord.world, FIRST + planned.person
+        # What names nobody in a thread that several share may rightly stay without an answer.
+        named = f"<@{self.BOT}> {self.text(planned)}"
         if not planned.group:
             world.dm(sender, self.text(planned))
         elif self._thread in world.channels:
-            world.message(str(self._thread), sender, self.text(planned))
+            world.message(str(self._thread), sender, named)
         else:
-            made = world.message(self.GENERAL, sender, f"<@{self.BOT}> {self.text(planned)}")
+            made = world.message(self.GENERAL, sender, named)
             self._thread = self._thread or made["id"]
 
     def in_the_end(self) -> Iterator[Seen]:
