@@ -105,10 +105,17 @@ Payload = Mapping[str, object]
 """What an action needs, as JSON: strings, numbers, booleans, lists and mappings."""
 
 
+def canonical(payload: Payload) -> dict[str, object]:
+    """The payload with its keys in order, as it is stored: equal contents are equal texts. Raises `TypeError` for what
+    JSON cannot hold."""
+    found: dict[str, object] = json.loads(json.dumps(payload, sort_keys=True))
+    return found
+
+
 def digest(payload: Payload) -> str:
     """Of exactly what is shown and done: SHA-256 (hex) of its canonical JSON."""
-    canonical = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class ConflictError(PermanentError):
