@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from bot.gateway.events import Attachment, InboundEvent, ReplyPath
+from bot.gateway.forms import Form
 from bot.gateway.operations import Found, OutboundOp, Receipt, Reply
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
@@ -173,6 +174,11 @@ class Channel(Protocol):
         """Whether `Ask` operations can be sent; elsewhere a question names the words that answer it."""
         ...
 
+    @property
+    def form_fields(self) -> int:
+        """How many fields a `Form` may have that is shown here; 0 where there are none."""
+        ...
+
     async def direct(self, address: str) -> ReplyPath:
         """Where something is said to this account alone, unasked. Raises like `send` if there is no such place."""
         ...
@@ -210,8 +216,10 @@ class Channel(Protocol):
         """Get an attachment's bytes into the file store. Raises like `send`."""
         ...
 
-    async def respond(self, response: str, text: str) -> None:
-        """Answer a press, form or command at once and not durably, by the event's `response` handle."""
+    async def respond(self, response: str, answer: str | Form) -> None:
+        """Answer a press, form or command at once and not durably, by the event's `response` handle: with words that
+        its sender alone sees, where the platform allows that, or (a press only) with a form. Too late is no failure.
+        Raises like `send`, and `PermanentError` for a form with more than `form_fields` fields."""
         ...
 
     async def erase(self, path: ReplyPath, ref: str) -> bool:

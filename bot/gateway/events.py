@@ -243,6 +243,8 @@ class FormSubmitted:
     values: tuple[tuple[str, str], ...]
     submitted_at: datetime
     response: str | None = None
+    ref: str | None = None
+    """The message whose button opened the form."""
     kind: Literal["submit"] = "submit"
 
 

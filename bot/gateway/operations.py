@@ -83,6 +83,8 @@ class Choice:
     token: str
     """Comes back in `ButtonPressed.token`; at most 64 bytes (Bot API callback_data, the tightest platform)."""
     label: str
+    opens_form: bool = False
+    """A press is answered with a `Form` (see `Channel.respond`): the platform is kept waiting for it a moment."""
 
 
 @dataclass(frozen=True, slots=True)

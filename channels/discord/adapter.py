@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.gateway.channel import ChannelContext, Health, HttpRoute, Inbox, LocalHandler, NotReadyError
 from bot.gateway.events import Attachment, MembershipChanged, ReplyPath
+from bot.gateway.forms import MOST_FIELDS, Form
 from bot.gateway.operations import Delete, Edit, Found, OutboundOp, Receipt, Reply
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
@@ -67,6 +68,10 @@ class Discord:
     @property
     def has_buttons(self) -> bool:
         return True
+
+    @property
+    def form_fields(self) -> int:
+        return MOST_FIELDS
 
     async def direct(self, address: str) -> ReplyPath:
         if not (address.isascii() and address.isdigit()):
@@ -147,10 +152,10 @@ class Discord:
             raise translate(error, effect=False) from error
         return await self._context.files.put(data, limit)
 
-    async def respond(self, response: str, text: str) -> None:
+    async def respond(self, response: str, answer: str | Form) -> None:
         if self._me is None:
             raise NotReadyError(self._state.link or STARTING)
-        await self._interactions.respond(self._me.application, response, text)
+        await self._interactions.respond(self._me.application, response, answer)
 
     async def erase(self, path: ReplyPath, ref: str) -> bool:
         channel, message = message_of(ref)

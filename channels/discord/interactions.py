@@ -12,11 +12,13 @@ from typing import Any
 
 from bot.gateway.channel import Accepted
 from bot.gateway.commands import COMMANDS
+from bot.gateway.forms import LONGEST_VALUE, Form
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.supervise import Supervisor
 from channels.discord.client import Api
 from channels.discord.content import Payload
 from channels.discord.errors import REQUEST_ERRORS, code_of, status_of, translate
+from channels.discord.keys import opens_form
 from channels.discord.presses import ASK
 from channels.discord.send import NO_PINGS
 
@@ -24,11 +26,16 @@ log = logging.getLogger(__name__)
 
 MAX_TEXT = 2000
 EPHEMERAL = 1 << 6
-_MESSAGE, _DEFERRED_UPDATE = 4, 6
+_MESSAGE, _DEFERRED_UPDATE, _MODAL = 4, 6, 9
 _TEXT_OPTION = 3
 _GUILD, _BOT_DM = 0, 1
 """Interaction contexts: where a command is offered."""
 _COMPONENT = 3
+_LABEL, _TEXT_INPUT = 18, 4
+_SHORT, _PARAGRAPH = 1, 2
+FORM_WITHIN = 2.0
+"""Seconds in which a press that opens a form must be given it; the platform itself waits three."""
+TOO_LATE = "That took me too long. Please press the button once more."
 _TAKEN, _ON_IT = "Noted.", "On it: the answer comes here."
 _NOT_TAKEN = "Nothing was done."
 _LATER = "I cannot take this right now. Please try again in a minute."
@@ -74,9 +81,14 @@ class Interactions:
         self._api = api
         self._supervisor = supervisor
         self._open: dict[str, asyncio.Event] = {}
+        self._forms: dict[str, asyncio.Future[dict[str, Any] | None]] = {}
+        """Presses that wait for their form, or for the word that there is none."""
 
     def received(self, payload: Payload) -> None:
-        self._open[str(payload["token"])] = asyncio.Event()
+        token = str(payload["token"])
+        self._open[token] = asyncio.Event()
+        if _wants_form(payload):
+            self._forms[token] = asyncio.get_running_loop().create_future()
 
     def acknowledge(self, payload: Payload, accepted: Accepted | None) -> None:
         """Answer at once: with a word for the sender alone, a press that was taken without one. None: it could not be
@@ -86,6 +98,11 @@ class Interactions:
     async def _acknowledge(self, payload: Payload, answer: dict[str, Any]) -> None:
         path = "/interactions/{interaction_id}/{webhook_token}/callback"
         token = str(payload["token"])
+        given = self._forms.get(token)
+        if given is not None and answer["type"] == _DEFERRED_UPDATE:
+            await asyncio.wait({given}, timeout=FORM_WITHIN)
+            answer = (given.result() if given.done() else None) or answer
+        self._forms.pop(token, None)
         try:
             await self._api.call("POST", path, json=answer, interaction_id=int(payload["id"]), webhook_token=token)
         except REQUEST_ERRORS as error:
@@ -96,10 +113,17 @@ class Interactions:
             if (done := self._open.pop(token, None)) is not None:
                 done.set()
 
-    async def respond(self, application: int, response: str, text: str) -> None:
+    async def respond(self, application: int, response: str, answer: str | Form) -> None:
         """Say something to the sender alone: in place of the acknowledgement, or (a press has none) as a message of
-        its own. Too late is no failure. Raises like `Channel.respond`."""
+        its own. A form is the acknowledgement. Too late is no failure. Raises like `Channel.respond`."""
         kind, _, token = response.partition(":")
+        waiting = self._forms.get(token)
+        form = modal(answer) if isinstance(answer, Form) else None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(form)
+            if form is not None:
+                return
+        text = answer if isinstance(answer, str) else TOO_LATE
         words: dict[str, Any] = {"content": text[:MAX_TEXT] or "…", "allowed_mentions": NO_PINGS}
         path = "/webhooks/{application_id}/{webhook_token}"
         if (acknowledged := self._open.get(token)) is not None:
@@ -116,6 +140,31 @@ class Interactions:
                 log.info("discord: an interaction was answered too late (%s)", code_of(error))
                 return
             raise translate(error, effect=False) from error
+
+
+def modal(form: Form) -> dict[str, Any]:
+    """A form as the platform shows it (Discord, Interaction Callback: modal)."""
+    fields = [
+        {
+            "type": _LABEL,
+            "label": field.label,
+            "component": {
+                "type": _TEXT_INPUT,
+                "custom_id": field.name,
+                "style": _PARAGRAPH if field.long else _SHORT,
+                "required": True,
+                "max_length": LONGEST_VALUE,
+                **({"value": field.value} if field.value else {}),
+            },
+        }
+        for field in form.fields
+    ]
+    return {"type": _MODAL, "data": {"custom_id": form.token, "title": form.title, "components": fields}}
+
+
+def _wants_form(payload: Payload) -> bool:
+    custom_id = str((payload.get("data") or {}).get("custom_id") or "")
+    return int(payload["type"]) == _COMPONENT and opens_form(custom_id)
 
 
 def _answer(payload: Payload, accepted: Accepted | None) -> dict[str, Any]:

@@ -69,3 +69,19 @@ def time_of(snowflake: int) -> datetime:
 def snowflake_at(when: datetime) -> int:
     """The smallest id of that instant."""
     return max(0, int((when - _EPOCH) / timedelta(milliseconds=1))) << 22
+
+
+_OPENS_FORM = "form|"
+
+
+def custom_id(token: str, opens_form: bool) -> str:
+    """What a button carries: a press says by itself whether a form is to follow, also after a restart."""
+    return _OPENS_FORM + token if opens_form else token
+
+
+def token_of(custom_id: str) -> str:
+    return custom_id.removeprefix(_OPENS_FORM)
+
+
+def opens_form(custom_id: str) -> bool:
+    return custom_id.startswith(_OPENS_FORM)

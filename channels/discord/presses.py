@@ -22,7 +22,7 @@ from bot.gateway.events import (
     Sender,
 )
 from channels.discord.content import Payload, name_of
-from channels.discord.keys import NAME, ref, time_of
+from channels.discord.keys import NAME, ref, time_of, token_of
 from channels.discord.where import Where
 
 ASK = "ask"
@@ -54,7 +54,7 @@ def interaction(payload: Payload, where: Where) -> tuple[InboundEvent, ...]:
                     thread=where.thread,
                     place=where.place,
                     sender=sender,
-                    token=str(data["custom_id"]),
+                    token=token_of(str(data["custom_id"])),
                     pressed_at=at,
                     response=response,
                 ),
@@ -70,6 +70,7 @@ def interaction(payload: Payload, where: Where) -> tuple[InboundEvent, ...]:
                     values=tuple(_fields(data.get("components") or ())),
                     submitted_at=at,
                     response=response,
+                    ref=ref(where.channel, int(payload["message"]["id"])) if payload.get("message") else None,
                 ),
             )
         case _:

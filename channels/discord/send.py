@@ -47,7 +47,7 @@ from channels.discord.errors import (
     status_of,
     translate,
 )
-from channels.discord.keys import message_of, ref, snowflake_at, target_of
+from channels.discord.keys import custom_id, message_of, ref, snowflake_at, target_of
 from channels.discord.places import Places
 from channels.discord.render import marked
 
@@ -320,6 +320,9 @@ def _same(message: Payload, text: str, files: list[str], answers: int | None) ->
 
 
 def _buttons(op: Ask) -> list[dict[str, Any]]:
-    made = [{"type": 2, "style": 2, "label": choice.label[:80], "custom_id": choice.token} for choice in op.choices]
+    made = [
+        {"type": 2, "style": 2, "label": choice.label[:80], "custom_id": custom_id(choice.token, choice.opens_form)}
+        for choice in op.choices
+    ]
     rows = [made[at : at + _BUTTONS_PER_ROW] for at in range(0, len(made), _BUTTONS_PER_ROW)]
     return [{"type": 1, "components": row} for row in rows]

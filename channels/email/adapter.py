@@ -11,6 +11,7 @@ from typing import Protocol
 from bot.gateway import text as markdown
 from bot.gateway.channel import ChannelContext, Health, HttpRoute, Inbox, LocalHandler
 from bot.gateway.events import Attachment, ReplyPath
+from bot.gateway.forms import Form
 from bot.gateway.operations import Found, OutboundOp, Receipt, Reply, Send
 from bot.gateway.text_layout import plain
 from bot.kernel.errors import PermanentError
@@ -84,6 +85,10 @@ class EmailChannel:
     def has_buttons(self) -> bool:
         return False
 
+    @property
+    def form_fields(self) -> int:
+        return 0
+
     async def direct(self, address: str) -> ReplyPath:
         """A mail of its own begins a thread of its own."""
         return ReplyPath(thread=f"{NAME}:{new_id(self._context.clock.now())}", address=address, subject="A word")
@@ -132,7 +137,7 @@ class EmailChannel:
             raise PermanentError(attachment.fault or f"{attachment.name} was not kept")
         return attachment.blob
 
-    async def respond(self, response: str, text: str) -> None:
+    async def respond(self, response: str, answer: str | Form) -> None:
         """Mail has no buttons."""
 
     async def erase(self, path: ReplyPath, ref: str) -> bool:

@@ -12,6 +12,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.gateway.channel import ChannelContext, Health, HttpRoute, Inbox, LocalHandler, NotReadyError
 from bot.gateway.events import Attachment, MessageReceived, ReplyPath
+from bot.gateway.forms import MOST_FIELDS, Form
 from bot.gateway.operations import Found, OutboundOp, Receipt, Reply
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
@@ -24,7 +25,8 @@ from channels.slack.drafts import Drafts
 from channels.slack.errors import CREDENTIALS, CREDENTIALS_REFUSED, Failure, code_of, translate
 from channels.slack.fetch import Fetcher
 from channels.slack.find import Finder
-from channels.slack.keys import NAME, message_of, target_of, thread_key
+from channels.slack.interactions import view
+from channels.slack.keys import NAME, Pressed, message_of, target_of, thread_key
 from channels.slack.lanes import Lanes
 from channels.slack.link import STALE, Link
 from channels.slack.manifest import missing
@@ -44,6 +46,8 @@ CONNECT = Backoff(first=timedelta(seconds=0.5), cap=timedelta(seconds=60))
 SLOW = timedelta(minutes=5)
 """Between tries with a token that is refused."""
 MAX_RESPONSE = 3000
+TOO_LATE = "That took me too long. Please press the button once more."
+_TRIGGER_GONE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "trigger_exchanged", "trigger_expired"})
 
 
 class Slack:
@@ -80,6 +84,10 @@ class Slack:
     @property
     def has_buttons(self) -> bool:
         return True
+
+    @property
+    def form_fields(self) -> int:
+        return MOST_FIELDS
 
     async def direct(self, address: str) -> ReplyPath:
         """The direct conversation with a member, opened if there is none (conversations.open)."""
@@ -124,17 +132,37 @@ class Slack:
         self._connected()
         return await self._fetcher.fetch(attachment)
 
-    async def respond(self, response: str, text: str) -> None:
-        """Tell only the person who pressed, through the address that came with the press (valid for 30 minutes)."""
-        if not self._fetcher.is_slack(response):
+    async def respond(self, response: str, answer: str | Form) -> None:
+        """Tell only the person who pressed, through the address that came with the press (valid for 30 minutes), or
+        open a form before them."""
+        pressed = Pressed.read(response)
+        url = response if pressed is None else pressed.url
+        if not self._fetcher.is_slack(url):
             raise PermanentError("the press carries no address of Slack")
-        body = {"response_type": "ephemeral", "replace_original": False, "text": escape(text[:MAX_RESPONSE])}
+        if isinstance(answer, Form):
+            if pressed is None:
+                raise PermanentError("only a press can be answered with a form")
+            if await self._show(answer, pressed):
+                return
+            answer = TOO_LATE
+        body = {"response_type": "ephemeral", "replace_original": False, "text": escape(answer[:MAX_RESPONSE])}
         try:
-            async with self._client.session.post(response, json=body, allow_redirects=False) as answer:
-                if answer.status >= 400:
-                    log.info("slack: a press was answered too late (%s)", answer.status)
+            async with self._client.session.post(url, json=body, allow_redirects=False) as given:
+                if given.status >= 400:
+                    log.info("slack: a press was answered too late (%s)", given.status)
         except Failure as error:
             raise translate(error, effect=False) from error
+
+    async def _show(self, form: Form, pressed: Pressed) -> bool:
+        """False if it is too late for that."""
+        try:
+            await self._client.web.views_open(trigger_id=pressed.trigger, view=view(form, pressed))
+        except Failure as error:
+            if code_of(error) in _TRIGGER_GONE:
+                log.info("slack: a form was opened too late (%s)", code_of(error))
+                return False
+            raise translate(error, effect=False) from error
+        return True
 
     async def erase(self, path: ReplyPath, ref: str) -> bool:
         self._connected()

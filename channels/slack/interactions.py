@@ -1,7 +1,8 @@
-"""Slash commands, message shortcuts and buttons as events of the gateway. Pure."""
+"""Slash commands, message shortcuts, buttons and forms as events of the gateway; forms as Slack shows them. Pure."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,13 +11,15 @@ from bot.gateway.events import (
     Addressed,
     ButtonPressed,
     CommandInvoked,
+    FormSubmitted,
     InboundEvent,
     MessageReceived,
     PlaceKind,
     ReplyPath,
     Thread,
 )
-from channels.slack.keys import place_key, ref
+from bot.gateway.forms import LONGEST_VALUE, Form
+from channels.slack.keys import Pressed, place_key, ref
 from channels.slack.surroundings import Payload, Surroundings
 from channels.slack.words import attachments_of, body_of, forwarded
 
@@ -111,11 +114,75 @@ class Interactions(Surroundings):
                 sender=self.person(str(body["user"]["id"]), str(body["user"].get("username") or "")),
                 token=str(action["value"]),
                 pressed_at=now,
-                response=_url(body),
+                response=_handle(body, channel, str(root or ""), ts),
             )
             for action in body.get("actions") or ()
             if action.get("type") == "button" and action.get("value")
         )
+
+    def submit(self, body: Payload, now: datetime) -> tuple[InboundEvent, ...]:
+        """A form of ours that was sent. Where its button stands went along with it."""
+        view = body["view"]
+        opened = json.loads(str(view.get("private_metadata") or "{}"))
+        channel, root, ts = str(opened["channel"]), str(opened["root"]), str(opened["ts"])
+        fields = ((view.get("state") or {}).get("values") or {}).values()
+        values = tuple((str(name), str(one.get("value") or "")) for field in fields for name, one in field.items())
+        return (
+            FormSubmitted(
+                keys=(f"slack:form:{view['id']}",),
+                thread=self.at(channel, root or None),
+                place=self.place({"channel": channel}),
+                sender=self.person(str(body["user"]["id"]), str(body["user"].get("username") or "")),
+                token=str(view["callback_id"]),
+                values=values,
+                submitted_at=now,
+                response=str(opened.get("url") or "") or None,
+                ref=ref(self.me.team, channel, ts),
+            ),
+        )
+
+
+def where_opened(body: Payload) -> str:
+    """The conversation in which the button of a sent form stands. Raises like `Interactions.submit`."""
+    return str(json.loads(str(body["view"].get("private_metadata") or "{}"))["channel"])
+
+
+def view(form: Form, pressed: Pressed) -> dict[str, object]:
+    """A form as Slack shows it (Block Kit, modal)."""
+    blocks = [
+        {
+            "type": "input",
+            "block_id": field.name,
+            "label": _plain(field.label),
+            "element": {
+                "type": "plain_text_input",
+                "action_id": field.name,
+                "multiline": field.long,
+                "max_length": LONGEST_VALUE,
+                **({"initial_value": field.value} if field.value else {}),
+            },
+        }
+        for field in form.fields
+    ]
+    opened = {"channel": pressed.channel, "root": pressed.root, "ts": pressed.ts, "url": pressed.url}
+    return {
+        "type": "modal",
+        "callback_id": form.token,
+        "private_metadata": json.dumps(opened),
+        "title": _plain(form.title),
+        "submit": _plain("Send"),
+        "close": _plain("Cancel"),
+        "blocks": blocks,
+    }
+
+
+def _plain(text: str) -> dict[str, object]:
+    return {"type": "plain_text", "text": text}
+
+
+def _handle(body: Payload, channel: str, root: str, ts: str) -> str | None:
+    url = _url(body)
+    return None if url is None else str(Pressed(str(body["trigger_id"]), channel, root, ts, url))
 
 
 def _url(body: Payload) -> str | None:

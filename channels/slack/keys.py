@@ -56,6 +56,28 @@ def message_of(message_ref: str) -> tuple[str, str]:
     return parts[1], parts[2]
 
 
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """Handle for an answer to a press: what opens a form, where the button stands, and the address for words."""
+
+    trigger: str
+    """Good for one form within three seconds (Slack, `trigger_id`)."""
+    channel: str
+    root: str
+    """Empty outside of threads."""
+    ts: str
+    url: str
+
+    def __str__(self) -> str:
+        return "|".join(("press", self.trigger, self.channel, self.root, self.ts, self.url))
+
+    @staticmethod
+    def read(response: str) -> Pressed | None:
+        """None for handles that are an address alone."""
+        kind, *parts = response.split("|", 5)
+        return Pressed(*parts) if kind == "press" and len(parts) == 5 else None
+
+
 def instant(ts: str) -> datetime:
     """When a message was written. Raises `ValueError` if `ts` is none."""
     if not _TS.fullmatch(ts):

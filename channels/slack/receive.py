@@ -26,7 +26,7 @@ from bot.kernel.errors import TransientError
 from bot.kernel.supervise import Bell
 from channels.slack.client import library_log
 from channels.slack.directory import Directory, Me, PersonFact, PlaceFact, mentioned
-from channels.slack.interactions import Interactions
+from channels.slack.interactions import Interactions, where_opened
 from channels.slack.keys import ref, target_of
 from channels.slack.mapping import Mapper
 from channels.slack.mark import Mark
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 Payload = Mapping[str, Any]
 _ANY = re.compile(".*", re.DOTALL)
-_INTERACTIONS = ("block_actions", "message_action")
+_INTERACTIONS = ("block_actions", "message_action", "view_submission")
 _PLACE_NEWS = ("channel_", "group_", "member_")
 
 
@@ -80,7 +80,7 @@ class Receiver:
     async def dispatch(self, request: SocketModeRequest) -> BoltResponse:
         """Run one envelope through Bolt. The answer is 200 only if it may be acknowledged."""
         if request.type == "interactive" and request.payload.get("type") not in _INTERACTIONS:
-            return BoltResponse(status=200, body="")  # forms, menus and steps that we never made
+            return BoltResponse(status=200, body="")  # menus and steps that we never made, forms that were closed
         try:
             response: BoltResponse = await run_async_bolt_app(self._app, request)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -217,6 +217,7 @@ class Receiver:
         app.command(_ANY)(self._on_command)
         app.shortcut(_ANY)(self._on_shortcut)
         app.action(_ANY)(self._on_action)
+        app.view_submission(_ANY)(self._on_form)
         app.error(self._on_error)
         return app
 
@@ -236,6 +237,15 @@ class Receiver:
 
     async def _on_action(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
         await self.commit(await self._informed(lambda: self._interactions.press(body, self._clock.now()), body))
+        await ack()
+
+    async def _on_form(self, ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
+        try:
+            where = {**body, "channel": where_opened(body)}
+        except (KeyError, TypeError, ValueError):
+            log.exception("a form of Slack cannot be read and is passed over")
+        else:
+            await self.commit(await self._informed(lambda: self._interactions.submit(body, self._clock.now()), where))
         await ack()
 
     async def _on_error(self, error: Exception) -> BoltResponse:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from html import escape
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
@@ -21,11 +22,12 @@ from bot.gateway.events import (
     ReplyPath,
     Sender,
 )
-from bot.gateway.operations import CannotTell, Found, OutboundOp, Receipt, Reply
+from bot.gateway.forms import Form
+from bot.gateway.operations import CannotTell, Found, OutboundOp, Receipt, Reply, Send
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from bot.kernel.retry import Backoff
-from channels.telegram import menu
+from channels.telegram import forms, menu
 from channels.telegram.client import build_client
 from channels.telegram.content import Me
 from channels.telegram.drafts import Drafts
@@ -81,6 +83,10 @@ class Telegram:
     @property
     def has_buttons(self) -> bool:
         return True
+
+    @property
+    def form_fields(self) -> int:
+        return 1
 
     async def direct(self, address: str) -> ReplyPath:
         """A private chat has the person's own id (Bot API, Chat)."""
@@ -145,11 +151,24 @@ class Telegram:
             raise translate(error, effect=False) from error
         return await self._context.files.put(bytes(data), limit)
 
-    async def respond(self, response: str, text: str) -> None:
+    async def respond(self, response: str, answer: str | Form) -> None:
+        handle = forms.Handle.read(response)
+        query = response if handle is None else handle.query
+        text = answer[:MAX_RESPONSE] if isinstance(answer, str) else ""
         try:
-            await self._client.answer_callback_query(response, text=text[:MAX_RESPONSE] or None)
+            if query:
+                await self._client.answer_callback_query(query, text=text or None)
         except BadRequest as error:
             log.info("telegram: a press was answered too late: %s", error.message)
+        except TelegramError as error:
+            raise translate(error, effect=False) from error
+        try:
+            if isinstance(answer, Form):
+                if handle is None or self._inbox is None:
+                    raise PermanentError("only a press can be answered with a form")
+                await forms.show(self._client, self._inbox, answer, handle)
+            elif handle is not None and not query:  # to what was filled in, as to any message
+                await self._deliverer.deliver(Send(handle.path, escape(text), text), again=False)
         except TelegramError as error:
             raise translate(error, effect=False) from error
 

@@ -7,9 +7,10 @@ bot's own verified account (`Me`) nothing can be mapped, so a bot that does not 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from telegram import (
     CallbackQuery,
@@ -30,6 +31,7 @@ from bot.gateway.events import (
     ButtonPressed,
     Change,
     CommandInvoked,
+    FormSubmitted,
     InboundEvent,
     MembershipChanged,
     MessageEdited,
@@ -44,7 +46,8 @@ from bot.gateway.events import (
     Thread,
 )
 from channels.telegram.content import Me, answered_message, attachments_of, body_of, mentions, quotes_of
-from channels.telegram.keys import place_key, ref, thread_key
+from channels.telegram.forms import Asked, Handle
+from channels.telegram.keys import place_key, ref, target_of, thread_key
 
 GENERAL_TOPIC = 1
 START = "start"
@@ -55,12 +58,23 @@ Members = Callable[[int], int | None]
 """Chat id to the number of members that the platform has just told, if it has."""
 
 
-def map_update(update: Update, me: Me, members: Members, limit: int, now: datetime) -> tuple[InboundEvent, ...]:
+def map_update(
+    update: Update,
+    me: Me,
+    members: Members,
+    limit: int,
+    now: datetime,
+    forms: Mapping[tuple[int, int], Asked] = MappingProxyType({}),
+) -> tuple[InboundEvent, ...]:
     """Events of one update, in order; none for what does not concern the executive.
 
-    `limit`: largest file in bytes. `now` dates what the platform does not date (presses).
+    `limit`: largest file in bytes. `now` dates what the platform does not date (presses). `forms`: messages of ours
+    that ask for something, by chat and message.
     """
     if (message := update.message or update.channel_post) is not None:
+        filled = _form(message, me, members, forms)
+        if filled:
+            return filled
         return _service(message, me, members) or _message(message, me, members, limit)
     if (edited := update.edited_message or update.edited_channel_post) is not None:
         return _edit(edited, me, members)
@@ -170,7 +184,35 @@ def _press(query: CallbackQuery, me: Me, members: Members, now: datetime) -> tup
             sender=_user(query.from_user, me),
             token=query.data,
             pressed_at=now,
-            response=query.id,
+            response=str(
+                Handle(query.id, message.chat.id, target_of(thread.key).topic, message.message_id, query.from_user.id)
+            ),
+        ),
+    )
+
+
+def _form(
+    message: Message, me: Me, members: Members, forms: Mapping[tuple[int, int], Asked]
+) -> tuple[InboundEvent, ...]:
+    """The words that answer a message of ours which asks for them."""
+    answered = answered_message(message)
+    asked = None if answered is None else forms.get((message.chat.id, answered.message_id))
+    sender = _sender(message, me)
+    if asked is None or not message.text or sender.nature in (Nature.SELF, Nature.BOT):
+        return ()
+    thread = _thread(message)
+    user = message.from_user.id if message.from_user is not None else 0
+    return (
+        FormSubmitted(
+            keys=(ref(message.chat.id, message.message_id),),
+            thread=thread,
+            place=_place(message.chat, members),
+            sender=sender,
+            token=asked.token,
+            values=((asked.field, message.text),),
+            submitted_at=message.date,
+            response=str(Handle("", message.chat.id, target_of(thread.key).topic, message.message_id, user)),
+            ref=asked.ref,
         ),
     )
 

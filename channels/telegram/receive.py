@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,8 +12,10 @@ from telegram import Update
 from bot.gateway.channel import Health, Inbox
 from bot.gateway.events import Addressed, InboundEvent, MessageEdited, MessageReceived
 from bot.kernel.clock import Clock
+from channels.telegram import forms
 from channels.telegram.client import Client, JsonObject
 from channels.telegram.content import Me
+from channels.telegram.forms import Asked
 from channels.telegram.mapping import changes_members, group_of, map_update
 from channels.telegram.members import MemberCounts
 
@@ -57,6 +59,7 @@ class Receiver:
         self._members = members
         self._clock = clock
         self._limit = limit
+        self._forms: Mapping[tuple[int, int], Asked] = {}
 
     async def take(self, raw: Sequence[JsonObject], inbox: Inbox) -> None:
         """Commit what these updates say. When it returns they may be confirmed; a `TransientError` of the inbox
@@ -65,6 +68,7 @@ class Receiver:
         Groups whose size is not known wait for it in a second commit, so that they keep nobody else waiting.
         """
         updates = [update for one in raw if (update := self._read(one)) is not None]
+        self._forms = await forms.answered(updates, self._me, inbox)
         for update in updates:
             if (chat := group_of(update)) is not None and changes_members(update):
                 self._members.forget(chat)
@@ -91,7 +95,7 @@ class Receiver:
         found: list[InboundEvent] = []
         for update in updates:
             try:
-                found += map_update(update, self._me, self._members.get, self._limit, now)
+                found += map_update(update, self._me, self._members.get, self._limit, now, self._forms)
             except (AttributeError, KeyError, TypeError, ValueError):
                 # One update of a shape nobody foresaw must not keep all later ones from being confirmed.
                 log.exception("telegram update %s cannot be mapped and is passed over", update.update_id)

@@ -18,6 +18,7 @@ from bot.gateway.channel import (
     NotReadyError,
 )
 from bot.gateway.events import Attachment, ReplyPath
+from bot.gateway.forms import Form
 from bot.gateway.operations import CannotTell, Found, NotSent, OutboundOp, Receipt, Reply, Send
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError, UncertainError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
@@ -49,6 +50,10 @@ class TerminalChannel:
     @property
     def has_buttons(self) -> bool:
         return False
+
+    @property
+    def form_fields(self) -> int:
+        return 0
 
     async def direct(self, address: str) -> ReplyPath:
         """The person's main thread; whoever does not speak here cannot be reached here."""
@@ -188,7 +193,7 @@ class TerminalChannel:
     async def fetch(self, attachment: Attachment) -> BlobHash:
         raise PermanentError("the client has not brought this file along")
 
-    async def respond(self, response: str, text: str) -> None:
+    async def respond(self, response: str, answer: str | Form) -> None:
         raise PermanentError("a terminal has nothing to respond to at once")
 
     async def erase(self, path: ReplyPath, ref: str) -> bool:

@@ -44,9 +44,9 @@ def test_local_time_who_and_what_stand_in_columns() -> None:
     ) | {"session": "s1"}  # fmt: skip
     refused = entry(10, "message_refused", "stranger:email", channel="email", reason="stranger", count=4, inbox=None)
     gone = entry(11, "daemon_stopped", "system:daemon", boot="b", drained=True) | {"erased": True}
+    words = "wrote a message of 1 character on slack (mention, proof: platform, 2 files)"
     assert lines([received, refused, gone]) == [
-        f" 9  2026-12-01 00:30:05  {'anna':<18}  "
-         "wrote a message of 1 character on slack (mention, proof: platform, 2 files)  [s1]",
+        f" 9  2026-12-01 00:30:05  {'anna':<18}  {words}  [s1]",
         "    | Hello.",
         "    | There.",
         "10  2026-12-01 00:30:05  a stranger (email)  was refused 4 times within an hour on email: stranger",

@@ -66,6 +66,8 @@ class Can:
     strangers: bool = True
     bots: bool = True
     buttons: bool = False
+    form_fields: int = 0
+    """How many fields a form may have."""
     draft: Draft = Draft.NONE
     network: bool = True
     """Sends cross a network that can be cut, slowed and refused."""
@@ -193,6 +195,18 @@ class FarEnd(ABC):
         return len(text)
 
     async def presses(self, who: Who, ref: str, token: str) -> None:
+        raise NotImplementedError
+
+    def buttons(self, ref: str) -> list[str]:
+        """What stands on the buttons beneath a message now."""
+        raise NotImplementedError
+
+    def form(self, who: Who, talk: Talk = Talk.DIRECT) -> dict[str, str] | None:
+        """The form that was opened last, if one was: what each field holds, by its label."""
+        raise NotImplementedError
+
+    async def sends_form(self, who: Who, values: Mapping[str, str], talk: Talk = Talk.DIRECT) -> None:
+        """Somebody fills in the form that was opened last, by the fields' names."""
         raise NotImplementedError
 
     def responses(self) -> list[str]:

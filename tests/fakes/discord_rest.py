@@ -331,6 +331,8 @@ class Rest:
             raise ApiError(10062)
         if known["acknowledged"] is not None:
             raise ApiError(40060)
+        if body.get("type") == MODAL:
+            _check_modal(known["interaction"], body["data"])
         known["acknowledged"] = body
         self._show(known, body.get("data"), "callback", body.get("type"))
 
@@ -356,3 +358,23 @@ class Rest:
             raise invalid("content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
         known["shown"].append(shown)
         self.effects.add(how, {"interaction": known["interaction"]["id"], **shown})
+
+
+def _check_modal(interaction: JsonObject, data: JsonObject) -> None:
+    """Discord, Modals: title, custom_id, one to five components, each a text input within a label."""
+    if interaction["type"] == MODAL_SUBMIT:
+        raise invalid("type", "INTERACTION_TYPE", "A modal cannot answer a modal.")
+    if not 1 <= len(data["title"]) <= 45 or not 1 <= len(data["custom_id"]) <= 100:
+        raise invalid("title", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 45 in length.")
+    if not 1 <= len(data["components"]) <= 5:
+        raise invalid("components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.")
+    for label in data["components"]:
+        field = label.get("component") or {}
+        if label.get("type") != 18 or field.get("type") != 4 or not 1 <= len(label.get("label", "")) <= 45:
+            raise invalid("components", "UNION_TYPE_CHOICES", "Must be a text input within a label.")
+        if len(field.get("value", "")) > min(4000, field.get("max_length", 4000)):
+            raise invalid("value", "BASE_TYPE_MAX_LENGTH", "Too long.")
+
+
+MODAL, MODAL_SUBMIT = 9, 5
+"""Callback type; interaction type."""

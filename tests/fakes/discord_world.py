@@ -358,6 +358,27 @@ class World:
         rows = [{"type": 1, "components": [{"type": 4, "custom_id": k, "value": v}]} for k, v in values.items()]
         return self._interact(5, channel, user, {"custom_id": custom_id, "components": rows})
 
+    def fill(self, user: Id, values: dict[str, str]) -> JsonObject:
+        """Somebody sends the form that they were shown last, in answer to a press."""
+        known = next(
+            one
+            for one in reversed(self.interactions.values())
+            if (one["acknowledged"] or {}).get("type") == 9 and self._presser(one["interaction"]) == str(user)
+        )
+        press, shown = known["interaction"], known["acknowledged"]["data"]
+        fields = [
+            {"type": 18, "id": n, "component": {"type": 4, "id": 10 + n, "custom_id": name, "value": values[name]}}
+            for n, label in enumerate(shown["components"])
+            if (name := label["component"]["custom_id"]) in values
+        ]
+        data = {"custom_id": shown["custom_id"], "components": fields}
+        return self._interact(5, press["channel_id"], user, data, message=press["message"])
+
+    @staticmethod
+    def _presser(interaction: JsonObject) -> str:
+        user = interaction.get("user") or interaction["member"]["user"]
+        return str(user["id"])
+
     def _interact(self, kind: int, channel: Id, user: Id, data: JsonObject, **more: Any) -> JsonObject:
         place, who = self.channels[str(channel)], self.users[str(user)]
         token = f"interaction-token-{next(self._numbers)}"

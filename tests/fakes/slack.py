@@ -262,6 +262,23 @@ class FakeSlack(HttpFake):
         self.sockets.deliver("interactive", payload)
         return payload
 
+    def submit(self, channel: str, user: str, values: dict[str, str]) -> JsonObject:
+        """Somebody sends the form that was opened last. The conversation is in it only if the app has put it there."""
+        view = self.methods.views[-1]
+        entered = {
+            block["block_id"]: {block["element"]["action_id"]: {"type": "plain_text_input", "value": values[name]}}
+            for block in view["blocks"]
+            if (name := block["block_id"]) in values
+        }
+        payload = self._interaction(channel, user) | {
+            "type": "view_submission",
+            "view": {**view, "team_id": TEAM, "state": {"values": entered}},
+            "response_urls": [],
+        }
+        del payload["channel"], payload["response_url"]
+        self.sockets.deliver("interactive", payload)
+        return payload
+
     def revoke(self, bot: bool = True, users: Sequence[str] = ()) -> None:
         """`tokens_revoked`: the bot's token, or only those of members."""
         if bot:
@@ -313,7 +330,7 @@ class FakeSlack(HttpFake):
         router.add_get("/_control/envelopes", record_route(self.sent))
 
 
-OWN_ACTS = frozenset({"command", "shortcut", "press", "revoke", "limit"})
+OWN_ACTS = frozenset({"command", "shortcut", "press", "submit", "revoke", "limit"})
 ACTS = OWN_ACTS | frozenset(
     {
         "add_user",

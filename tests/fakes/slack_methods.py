@@ -80,6 +80,9 @@ class Methods:
         self.effects = effects
         self.scopes = set(ALL_SCOPES)
         self.dead: str | None = None
+        self.triggers: set[str] = set()
+        """Those that have opened a form: each is good for one."""
+        self.views: list[JsonObject] = []
         """The error that every call of the bot meets: `token_revoked`, `account_inactive`, `invalid_auth`."""
         self._url = url
         self.uploads: dict[str, JsonObject] = {}
@@ -382,8 +385,21 @@ class Methods:
 
     def _view(self, args: Arguments) -> JsonObject:
         view = args.structure("view")
-        self.effects.add("views.open", {"trigger_id": args.need("trigger_id"), "view": view})
-        return {"view": {**view, "id": "V0000001"}}
+        trigger = args.need("trigger_id")
+        if trigger in self.triggers:
+            raise ApiError("exchanged_trigger_id")
+        self.triggers.add(trigger)
+        title, metadata = (view.get("title") or {}).get("text") or "", view.get("private_metadata") or ""
+        if view.get("type") != "modal" or not 1 <= len(title) <= 24 or len(metadata) > 3000 or not view.get("blocks"):
+            raise ApiError("invalid_arguments")
+        for block in view["blocks"]:
+            element = block.get("element") or {}
+            if element.get("type") != "plain_text_input" or len(element.get("initial_value") or "") > 3000:
+                raise ApiError("invalid_arguments")
+        shown = {**view, "id": f"V{len(self.views) + 1:07}"}
+        self.views.append(shown)
+        self.effects.add("views.open", {"trigger_id": trigger, "view": view})
+        return {"view": shown}
 
     def _assistant(self, args: Arguments, what: str) -> JsonObject:
         place = self._place(Arguments({"channel": args.need("channel_id")}))

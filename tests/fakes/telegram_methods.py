@@ -176,9 +176,15 @@ class Methods:
         reply = self._reply_target(params, chat, thread)
         markup = self._markup(params)
         place = {"message_thread_id": thread, "is_topic_message": True} if thread is not None else {}
+        forced = markup if markup is not None and "force_reply" in markup else None
+        shown = None if forced is not None else markup  # messages carry inline keyboards only
         message = self.world.build_message(
-            chat, self.world.bot["id"], **content, **place, reply_to_message=reply, reply_markup=markup
+            chat, self.world.bot["id"], **content, **place, reply_to_message=reply, reply_markup=shown
         )
+        if forced is not None:
+            if len(forced.get("input_field_placeholder", "")) > 64:
+                raise bad("placeholder is too long")
+            self.world.forced[chat.id, message["message_id"]] = forced
         chat.messages[message["message_id"]] = message
         chat.drafts = {key: draft for key, draft in chat.drafts.items() if key[0] != thread}
         self.deliveries.add(

@@ -75,6 +75,8 @@ class World:
         self.chats: dict[int, Chat] = {}
         self.files: dict[str, File] = {}
         self.open_queries: set[str] = set()
+        self.forced: dict[tuple[int, int], JsonObject] = {}
+        """Messages that open an answer to themselves, by chat and id: how."""
         self._on_update = on_update
         self._update_ids = itertools.count(700_000_001)
         self._common_ids = itertools.count(1)

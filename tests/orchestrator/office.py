@@ -18,6 +18,7 @@ from bot.audit.timeline import Entry
 from bot.files.service import Files
 from bot.gateway.channel import Accepted
 from bot.gateway.events import Attachment, InboundEvent, ReplyPath
+from bot.gateway.forms import Form
 from bot.gateway.operations import OutboundOp
 from bot.intake.model import Rules
 from bot.intake.service import Intake
@@ -136,7 +137,7 @@ class OfficeChannel(ScriptedChannel):
     async def fetch(self, attachment: Attachment) -> BlobHash:
         raise AssertionError("no file is fetched here")
 
-    async def respond(self, response: str, text: str) -> None: ...
+    async def respond(self, response: str, answer: str | Form) -> None: ...
 
 
 @dataclass

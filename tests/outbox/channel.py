@@ -9,6 +9,7 @@ from datetime import datetime
 
 from bot.gateway.channel import Channel, Health, HttpRoute, Inbox, LocalHandler
 from bot.gateway.events import Attachment, ReplyPath
+from bot.gateway.forms import Form
 from bot.gateway.operations import CannotTell, Edit, Found, OutboundOp, Receipt, Reply, Send
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from tests.clock import FakeClock
@@ -103,6 +104,10 @@ class ScriptedChannel:
     def has_buttons(self) -> bool:
         return False
 
+    @property
+    def form_fields(self) -> int:
+        return 0
+
     async def direct(self, address: str) -> ReplyPath:
         raise NotImplementedError
 
@@ -112,7 +117,7 @@ class ScriptedChannel:
     async def fetch(self, attachment: Attachment) -> BlobHash:
         raise NotImplementedError
 
-    async def respond(self, response: str, text: str) -> None:
+    async def respond(self, response: str, answer: str | Form) -> None:
         raise NotImplementedError
 
     async def erase(self, path: ReplyPath, ref: str) -> bool:

@@ -18,7 +18,9 @@ from bot.gateway.events import (
     PlaceKind,
     Thread,
 )
+from bot.gateway.forms import Field, Form
 from bot.gateway.operations import Ask, Choice
+from channels.discord import interactions
 from tests.channels.discord.conftest import (
     ANN,
     BEN,
@@ -223,6 +225,23 @@ async def test_commands_and_presses_can_be_answered_at_once(rig: Rig) -> None:
     rig.world.submit(GENERAL, ANN, "form:1", {"amount": "5"})
     await rig.inbox.until(lambda: bool(rig.of(FormSubmitted)))
     assert rig.of(FormSubmitted)[0].values == (("amount", "5"),)
+
+
+async def test_a_form_that_is_too_late_is_said_to_be(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interactions, "FORM_WITHIN", 0.05)
+    await rig.start()
+    choice = Choice("edit:1", "Edit…", opens_form=True)
+    receipt = await rig.send(Ask(channel(), "Sure?", "Sure?", (choice,)))
+    assert receipt.ref is not None
+    press = rig.world.press(GENERAL, ANN, receipt.ref.rpartition(":")[2], "form|edit:1")
+    await rig.inbox.until(lambda: bool(rig.of(ButtonPressed)))
+    (pressed,) = rig.of(ButtonPressed)
+    assert pressed.token == "edit:1"
+    assert pressed.response is not None
+    await rig.server.effects.wait(1, "callback")
+    await rig.channel.respond(pressed.response, Form("t", "Edit", (Field("text", "Text"),)))
+    assert [one["type"] for one in shown(rig, press)] == [6, None]
+    assert shown(rig, press)[1]["content"] == interactions.TOO_LATE
 
 
 async def test_an_interaction_that_cannot_be_stored_is_said_to_be_lost(rig: Rig) -> None:

@@ -23,7 +23,7 @@ from bot.gateway.events import (
 from bot.kernel.errors import PermanentError
 from channels.slack.directory import Me, PersonFact, PlaceFact, clean_name, person_fact, place_fact
 from channels.slack.interactions import Interactions
-from channels.slack.keys import Target, message_of, target_of
+from channels.slack.keys import Pressed, Target, message_of, target_of
 from channels.slack.mapping import Mapper, title_of
 from tests.channels.support import START
 
@@ -336,7 +336,9 @@ def test_a_press_carries_its_token_and_way_back() -> None:
     }
     (press,) = Interactions(ME, Known(), 1).press(body, START)
     assert isinstance(press, ButtonPressed)
-    assert (press.token, press.response, press.ref) == ("tok", "https://r", "slack:T1:C1:2.000100")
+    assert (press.token, press.ref) == ("tok", "slack:T1:C1:2.000100")
+    assert Pressed.read(press.response or "") == Pressed("9.1", "C1", "1.000000", "2.000100", "https://r")
+    assert Pressed.read("https://r") is None
     assert press.thread.key == "slack:T1:C1:1.000000"
     assert Interactions(ME, Known(), 1).press({"user": {"id": "U1"}, "actions": []}, START) == ()
 

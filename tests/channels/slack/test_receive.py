@@ -19,7 +19,9 @@ from bot.gateway.events import (
     MessageEdited,
     MessageReceived,
 )
-from channels.slack.adapter import SLOW
+from bot.gateway.forms import Field, Form
+from bot.kernel.errors import PermanentError
+from channels.slack.adapter import SLOW, TOO_LATE
 from tests.channels.slack.conftest import ANN, BEN, EVE, OTHER_BOT, ROOM, Rig
 from tests.fakes.faults import Answer, Delay
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN
@@ -341,6 +343,27 @@ async def test_commands_shortcuts_and_presses_through_the_wire(rig: Rig) -> None
     await rig.channel.respond(press.response, "too <late>")
     (answer,) = rig.server.effects.of("respond")
     assert (answer.body["response_type"], answer.body["text"]) == ("ephemeral", "too &lt;late&gt;")
+
+
+async def test_a_form_that_is_too_late_is_said_to_be_and_a_form_of_nobody_is_passed_over(rig: Rig) -> None:
+    await rig.start()
+    posted = rig.server.world.post(ROOM, {"user": BOT_USER, "bot_id": BOT_ID, "text": "?"})
+    rig.server.press(ROOM, ANN, posted["ts"], "edit-token")
+    (press,) = await rig.inbox.wait(1)
+    assert isinstance(press, ButtonPressed)
+    assert press.response is not None
+    form = Form("t", "Edit", (Field("text", "Text", "old"),))
+    rig.server.faults.plan("views.open", Answer(200, "expired_trigger_id"))
+    await rig.channel.respond(press.response, form)
+    (answer,) = rig.server.effects.of("respond")
+    assert answer.body["text"] == TOO_LATE
+    with pytest.raises(PermanentError):
+        await rig.channel.respond(f"{rig.server.url}/respond/1", form)
+    await rig.channel.respond(press.response, form)
+    rig.server.methods.views[-1]["private_metadata"] = "nonsense"
+    rig.server.submit(ROOM, ANN, {"text": "new"})
+    await rig.server.sockets.settled()
+    assert len(rig.inbox.events) == 1
 
 
 async def test_everything_else_is_acknowledged_too(rig: Rig) -> None:

@@ -20,6 +20,7 @@ from bot.gateway.events import (
     SpanKind,
     Thread,
 )
+from channels.telegram.forms import Handle
 from tests.channels.support import START
 from tests.channels.telegram.updates import ALICE, BOT, DATE, FORUM, GROUP, PRIVATE, entity, event, events, message
 
@@ -267,7 +268,9 @@ def test_case_41_an_anonymous_admin_is_nobody_and_a_press_has_its_own_identity()
     )
     assert isinstance(press, ButtonPressed)
     assert (press.sender.address, press.sender.nature, press.keys) == ("7", Nature.PERSON, ("telegram:callback:q1",))
-    assert (press.token, press.response, press.ref) == ("t", "q1", "telegram:-100:10")
+    assert (press.token, press.ref) == ("t", "telegram:-100:10")
+    assert Handle.read(press.response or "") == Handle("q1", -100, None, 10, 7)
+    assert Handle.read("q1") is None
     bare = received(message(GROUP, admin, text="hi"))
     assert bare.sender.nature is Nature.ANONYMOUS
 

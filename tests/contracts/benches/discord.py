@@ -23,6 +23,7 @@ class DiscordEnd(FarEnd):
         edits=True,
         deletes=True,
         buttons=True,
+        form_fields=5,
         draft=Draft.PLACEHOLDER,
         pauses=True,
         certain=True,
@@ -143,7 +144,25 @@ class DiscordEnd(FarEnd):
 
     async def presses(self, who: Who, ref: str, token: str) -> None:
         _, channel, message = ref.split(":")
-        self.fake.world.press(channel, IDS[who], message, token)
+        ids = [button["custom_id"] for button in self._buttons(ref)]
+        pressed = next((one for one in ids if one.removeprefix("form|") == token), token)
+        self.fake.world.press(channel, IDS[who], message, pressed)
+
+    def _buttons(self, ref: str) -> list[dict[str, Any]]:
+        _, channel, message = ref.split(":")
+        carrier = self.fake.world.channels[channel].messages[message]
+        return [button for row in carrier.get("components") or () for button in row["components"]]
+
+    def buttons(self, ref: str) -> list[str]:
+        return [button["label"] for button in self._buttons(ref)]
+
+    def form(self, who: Who, talk: Talk = Talk.DIRECT) -> dict[str, str] | None:
+        opened = [one["acknowledged"] for one in self.fake.world.interactions.values()]
+        forms = [one["data"] for one in opened if one is not None and one["type"] == 9]
+        return {one["label"]: one["component"].get("value", "") for one in forms[-1]["components"]} if forms else None
+
+    async def sends_form(self, who: Who, values: Mapping[str, str], talk: Talk = Talk.DIRECT) -> None:
+        self.fake.world.fill(IDS[who], dict(values))
 
     def responses(self) -> list[str]:
         return [str(one["content"]) for known in self.fake.world.interactions.values() for one in known["shown"]]

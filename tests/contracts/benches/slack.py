@@ -23,6 +23,7 @@ class SlackEnd(FarEnd):
         edits=True,
         deletes=True,
         buttons=True,
+        form_fields=5,
         draft=Draft.PLACEHOLDER,
         pauses=True,
         certain=True,
@@ -134,6 +135,21 @@ class SlackEnd(FarEnd):
     async def presses(self, who: Who, ref: str, token: str) -> None:
         _, _, channel, ts = ref.split(":")
         self.fake.press(channel, IDS[who], ts, token)
+
+    def buttons(self, ref: str) -> list[str]:
+        _, _, channel, ts = ref.split(":")
+        blocks = self.fake.world.conversations[channel].messages[ts].get("blocks") or ()
+        return [one["text"]["text"] for block in blocks if block["type"] == "actions" for one in block["elements"]]
+
+    def form(self, who: Who, talk: Talk = Talk.DIRECT) -> dict[str, str] | None:
+        views = self.fake.methods.views
+        if not views:
+            return None
+        return {one["label"]["text"]: one["element"].get("initial_value", "") for one in views[-1]["blocks"]}
+
+    async def sends_form(self, who: Who, values: Mapping[str, str], talk: Talk = Talk.DIRECT) -> None:
+        channel = self.fake.world.direct(IDS[who]).id if talk is Talk.DIRECT else ROOM
+        self.fake.submit(channel, IDS[who], dict(values))
 
     def responses(self) -> list[str]:
         return [str(one.body["text"]) for one in self.fake.effects.of("respond")]

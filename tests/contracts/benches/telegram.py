@@ -22,6 +22,7 @@ class TelegramEnd(FarEnd):
         ops=ALL_OPS,
         edits=True,
         buttons=True,
+        form_fields=1,
         draft=Draft.OWN,
         pauses=True,
         erases=True,
@@ -137,8 +138,37 @@ class TelegramEnd(FarEnd):
         _, chat, message = ref.split(":")
         self.fake.world.callback_query(int(chat), int(message), IDS[who], token)
 
+    def buttons(self, ref: str) -> list[str]:
+        _, chat, message = ref.split(":")
+        markup = self.fake.world.chat(int(chat)).messages[int(message)].get("reply_markup") or {}
+        return [button["text"] for row in markup.get("inline_keyboard", ()) for button in row]
+
+    def _asking(self, who: Who, talk: Talk) -> dict[str, Any] | None:
+        messages = list(self.fake.world.chat(self._chat(talk, who)).messages.values())
+        chat = self._chat(talk, who)
+        return next((m for m in reversed(messages) if (chat, m["message_id"]) in self.fake.world.forced), None)
+
+    def form(self, who: Who, talk: Talk = Talk.DIRECT) -> dict[str, str] | None:
+        """The value stands in the message itself, to be copied."""
+        asking = self._asking(who, talk)
+        if asking is None:
+            return None
+        marked = [one for one in asking.get("entities", ()) if one["type"] == "pre"]
+        raw = asking["text"].encode("utf-16-le")
+        value = raw[2 * marked[0]["offset"] : 2 * (marked[0]["offset"] + marked[0]["length"])] if marked else b""
+        forced = self.fake.world.forced[self._chat(talk, who), asking["message_id"]]
+        return {forced["input_field_placeholder"]: value.decode("utf-16-le")}
+
+    async def sends_form(self, who: Who, values: Mapping[str, str], talk: Talk = Talk.DIRECT) -> None:
+        asking = self._asking(who, talk)
+        assert asking is not None
+        (value,) = values.values()
+        topic = self.topic if talk is Talk.OTHER else None
+        self.fake.world.message(self._chat(talk, who), IDS[who], value, topic=topic, reply_to=asking["message_id"])
+
     def responses(self) -> list[str]:
-        return [str(one.body["text"]) for one in self.fake.effects.of("answerCallbackQuery")]
+        told = [str(one.body["text"]) for one in self.fake.effects.of("answerCallbackQuery")]
+        return told + [text for talk in (Talk.DIRECT, Talk.GROUP) for text in self.shown(talk)]
 
     def thread_of(self, ref: str, talk: Talk) -> str | None:
         chat = ref.split(":")[1]
