@@ -251,10 +251,10 @@ class Daemon:
         model, trouble = self.model.health(), self.store.database.trouble
         outbox_counts = await self.store.database.read(outbox_store.counts)
         inbox_counts = await self.store.database.read(lambda c: inbox_store.counts(c, now - timedelta(days=1)))
+        uptime = self.store.clock.monotonic() - self.started
         channels = {}
         healths = {name: channel.health() for name, channel in self.channels.items()}
         for name, health in healths.items():
-        uptime = self.store.clock.monotonic() - self.started
             channels[name] = {
                 "receiving": health.receiving,
                 "sending": health.sending,
