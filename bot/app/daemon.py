@@ -250,7 +250,8 @@ class Daemon:
         now = self.store.clock.now()
         model, trouble = self.model.health(), self.store.database.trouble
         outbox_counts = await self.store.database.read(outbox_store.counts)
-        inbox_counts = await self.store.database.read(lambda c: inbox_store.counts(c, now - timedelta(days=1)))
+        yesterday = now - timedelta(days=1)
+        inbox_counts = await self.store.database.read(lambda c: inbox_store.counts(c, yesterday), long=True)
         uptime = self.store.clock.monotonic() - self.started
         channels = {}
         healths = {name: channel.health() for name, channel in self.channels.items()}
