@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 UV     := 0.13.9
 KILLS  ?= 300
-MINUTES ?= 5
+MINUTES ?= 10
 MESSAGES ?= 10000
 SHELL  := /bin/bash
 
@@ -39,7 +39,7 @@ bench: $(BIN)/.dev  ## against a plain bot, as ratios
 eval: $(BIN)/.dev  ## how well questions find their notes; writes docs/evaluation.md
 	$(BIN)/python -m tests.evaluation --knowledge
 
-soak: $(BIN)/.dev  ## bad weather on all channels, counted (MINUTES=5 MESSAGES=10000)
+soak: $(BIN)/.dev  ## bad weather on all channels, counted (MINUTES=10 MESSAGES=10000)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --messages $(MESSAGES)
 
 soak-kill: $(BIN)/.dev  ## several hundred kills, counted at the far end (KILLS=300)

@@ -24,6 +24,7 @@ def as_json(result: Result, *, messages: int, minutes: float, seed: int) -> dict
         "kills": result.kills,
         "model_calls": result.combined_turns,
         "doubts": result.verdict.doubts,
+        "parked": dict(result.verdict.reasons),
         "sound": result.verdict.sound,
         "channels": {name: asdict(tally) for name, tally in result.verdict.tallies.items()},
         "mishaps": {name: dict(found) for name, found in result.mishaps.items()},
@@ -68,7 +69,7 @@ def _mishaps(found: Mapping[str, Any]) -> str:
     return (
         f"{sum(counts.values())} mishaps ({shown}), {found['kills']} kills, {found['doubts']} sends in doubt, "
         f"{found['model_calls']} model calls, {found['seconds']} s"
-    )
+    ) + "".join(f"; parked, {reason}: {count}" for reason, count in sorted(found.get("parked", {}).items()))
 
 
 def _loop(found: Mapping[str, Any]) -> str:

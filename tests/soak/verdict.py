@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.daemon import audited, rows
 from tests.e2e.numbers import numbers_in
@@ -33,6 +34,8 @@ class Verdict:
     tallies: Mapping[str, Tally]
     doubts: int
     """Sends of which the daemon itself says that their outcome was not known."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why rows of either way are parked."""
 
     @property
     def sound(self) -> bool:
@@ -71,7 +74,14 @@ def judge(data: Path, written: int, seen: Iterable[Seen]) -> Verdict:
         else:
             tally.once += 1
             tally.combined += number in together
-    return Verdict(tallies, len(audited(data, "delivery_uncertain")))
+    reasons = Counter(
+        f"{row['channel']}: {row['reason']}" for table in ("inbox", "outbox") for row in _parked(data, table)
+    )
+    return Verdict(tallies, len(audited(data, "delivery_uncertain")), reasons)
+
+
+def _parked(data: Path, table: str) -> list[dict[str, Any]]:
+    return rows(data, f"SELECT channel, reason FROM {table} WHERE state = 'parked'")
 
 
 def _numbers(data: Path, query: str) -> set[int]:
