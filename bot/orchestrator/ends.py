@@ -109,7 +109,8 @@ class Ends:
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
             outcome, state = _outcome(decision)
-            if not turns.finish(tx, turn, self._p.boot, outcome, answered.finished.model, now):
+            model, untrusted = answered.finished.model, prompted.untrusted or answered.untrusted
+            if not turns.finish(tx, turn, self._p.boot, outcome, model, now, untrusted=untrusted):
                 return Overtaken(), ()
             why = "over budget" if state is InState.REFUSED else None
             ended = inbox.end_turn(tx, turn.id, state, now, why)
@@ -149,7 +150,7 @@ class Ends:
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
-            if not turns.finish(tx, turn, self._p.boot, "answered", None, now):
+            if not turns.finish(tx, turn, self._p.boot, "answered", None, now, untrusted=False):
                 return Overtaken(), ()
             inbox.end_turn(tx, turn.id, InState.ANSWERED, now)
             person = people.by_ids(tx.connection, [row.person] if row.person else []).get(row.person or PersonId(""))
@@ -192,7 +193,7 @@ class Ends:
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
-            if not turns.finish(tx, turn, self._p.boot, "stopped", None, now):
+            if not turns.finish(tx, turn, self._p.boot, "stopped", None, now, untrusted=False):
                 return Overtaken(), ()
             inbox.end_turn(tx, turn.id, InState.STOPPED, now, "stopped")
             self._record(tx, turn, TurnFinished("stopped", "", "stopped", 0, 0, _milliseconds(turn, now), ()))

@@ -34,11 +34,13 @@ from bot.orchestrator.loop import Answered
 from bot.orchestrator.material import Material
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.prompt import Built
+from bot.orchestrator.recollection import TRUSTED
 from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.people import store as people
 from bot.sessions import compaction, places, threads, transcript
 from bot.sessions.audience import Audience
+from bot.sessions.taint import others_words
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
 from bot.sessions.visible import company_view
@@ -119,7 +121,8 @@ class Steps:
         )  # fmt: skip
         asker = self._asker(turn, rows, recalled, context)
         links = prompts.own_addresses((*recalled.history, *said))
-        return Prompted(built, tuple(said), asker, links, recalled.earlier, recalled.remembered)
+        untrusted = _reads_others(said, recalled)
+        return Prompted(built, tuple(said), asker, links, recalled.earlier, recalled.remembered, untrusted)
 
     async def complete(
         self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled, prompted: Prompted
@@ -231,6 +234,14 @@ class Steps:
 def _asked(rows: Sequence[inbox.Row]) -> str:
     """The people's own words of a turn."""
     return "\n".join(row.event.body.own() for row in rows if isinstance(row.event, MessageReceived))
+
+
+def _reads_others(said: Sequence[Said], recalled: Recalled) -> bool:
+    """What earlier messages hold is known from their own turns (`sessions.taint`)."""
+    doubtful = any(each.claim.trust not in TRUSTED for each in recalled.remembered.shown)
+    return doubtful or any(
+        others_words(each, recalled.people.get(each.person) if each.person else None, recalled.history) for each in said
+    )
 
 
 def _no(prompted: Prompted, finished: Finished) -> Completed:

@@ -57,6 +57,8 @@ class Prompted:
     earlier: Earlier
     remembered: Block = EMPTY
     """What the turn is shown of memory."""
+    untrusted: bool = False
+    """Others' words are among its messages, or a memory that rests on such."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ turn = sa.Table(
     sa.Column("audience_epoch", sa.Integer, nullable=False),
     sa.Column("outcome", sa.Text),
     sa.Column("model", sa.Text),
+    sa.Column("untrusted", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("started_at", UtcDateTime, nullable=False),
     sa.Column("finished_at", UtcDateTime),
     one_of("state", TurnState),
@@ -118,7 +119,9 @@ turn = sa.Table(
         sqlite_where=sa.text("state IN ('running', 'interrupted')"),
     ),
     sa.Index("ix_turn_session_id_id", "session_id", "id"),
+    sa.Index("ix_turn_untrusted", "session_id", "audience_epoch", "id", sqlite_where=sa.text("untrusted")),
 )
+"""`untrusted`: it read what others wrote (see `taint`)."""
 
 message = sa.Table(
     "message",

@@ -33,6 +33,7 @@ _FINISH = (
         state=TurnState.FINISHED.value,
         outcome=sa.bindparam("how"),
         model=sa.bindparam("by_model"),
+        untrusted=sa.bindparam("read_others"),
         finished_at=sa.bindparam("now"),
     )
 )
@@ -96,10 +97,20 @@ def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn |
     )
 
 
-def finish(tx: Tx, turn: Turn, boot: BootId, outcome: str, model: str | None, now: datetime) -> bool:
-    """End a running turn of this boot. False if it is not that any more, or if the audience of its session has been
-    widened since it began: then nothing of its result may be stored or said."""
-    values = {"turn": turn.id, "session": turn.session, "by": boot, "how": outcome, "by_model": model, "now": now}
+def finish(
+    tx: Tx, turn: Turn, boot: BootId, outcome: str, model: str | None, now: datetime, *, untrusted: bool
+) -> bool:
+    """End a running turn of this boot. `untrusted`: it read what others wrote. False if it is not that any more, or if
+    the audience of its session has been widened since it began: then nothing of its result may be stored or said."""
+    values = {
+        "turn": turn.id,
+        "session": turn.session,
+        "by": boot,
+        "how": outcome,
+        "by_model": model,
+        "read_others": untrusted,
+        "now": now,
+    }
     return bool(tx.execute(_FINISH, values).rowcount)
 
 

@@ -109,7 +109,7 @@ class Desk:
         now = self.clock.now()
 
         def unit(tx: Tx) -> None:
-            assert turns.finish(tx, turn, BOOT, "answered", None, now)
+            assert turns.finish(tx, turn, BOOT, "answered", None, now, untrusted=False)
             store.end_turn(tx, turn.id, InState.ANSWERED, now)
 
         await self.database.write(unit)

@@ -81,7 +81,7 @@ class Desk:
             mine = Said(said, turn.id, "user", PersonId(who), who, None, Body(text), Proof.PLATFORM, self.now)
             yours = Said(answered, turn.id, "assistant", None, "", None, Body(answer), Proof.LOCAL, self.now)
             transcript.add(tx, turn, [mine, yours], self.now)
-            turns.finish(tx, turn, BOOT, "answered", "m", self.now)
+            turns.finish(tx, turn, BOOT, "answered", "m", self.now, untrusted=False)
 
         await self.rooms.write(unit)
         return said, answered

@@ -42,7 +42,7 @@ async def test_a_session_says_whether_its_lane_is_busy(rooms: Rooms) -> None:
     now = rooms.clock.now()
     begun = await rooms.write(lambda tx: turns.begin(tx, [(session, (0, 0))], BOOT, now))
     assert (await rooms.session(session)).lane_busy
-    await rooms.write(lambda tx: turns.finish(tx, begun[0], BOOT, "answered", None, now))
+    await rooms.write(lambda tx: turns.finish(tx, begun[0], BOOT, "answered", None, now, untrusted=False))
     assert not (await rooms.session(session)).lane_busy
 
 

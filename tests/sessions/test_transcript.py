@@ -48,7 +48,7 @@ async def say(rooms: Rooms, session: SessionId, *words: str, ref: str | None = N
 
     def unit(tx: Tx) -> None:
         transcript.add(tx, turn, said, now)
-        assert turns.finish(tx, turn, BOOT, "answered", None, now)
+        assert turns.finish(tx, turn, BOOT, "answered", None, now, untrusted=False)
 
     await rooms.write(unit)
     return turn

@@ -26,7 +26,9 @@ async def begin(rooms: Rooms, session: SessionId, boot: BootId = BOOT) -> Turn:
 
 
 async def finish(rooms: Rooms, turn: Turn, boot: BootId = BOOT) -> bool:
-    return await rooms.write(lambda tx: turns.finish(tx, turn, boot, "answered", "m", rooms.clock.now()))
+    return await rooms.write(
+        lambda tx: turns.finish(tx, turn, boot, "answered", "m", rooms.clock.now(), untrusted=False)
+    )
 
 
 async def resume(rooms: Rooms, session: SessionId, boot: BootId) -> Turn | None:

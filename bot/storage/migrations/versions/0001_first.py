@@ -393,6 +393,7 @@ def upgrade() -> None:
         sa.Column("audience_epoch", sa.Integer(), nullable=False),
         sa.Column("outcome", sa.Text()),
         sa.Column("model", sa.Text()),
+        sa.Column("untrusted", sa.Boolean(), server_default=sa.text("0"), nullable=False),
         sa.Column("started_at", sa.BigInteger(), nullable=False),
         sa.Column("finished_at", sa.BigInteger()),
         sa.CheckConstraint("(state = 'finished') = (outcome IS NOT NULL)", name=op.f("ck_turn_finished_has_outcome")),
@@ -402,6 +403,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_turn")),
     )
     op.create_index("ix_turn_session_id_id", "turn", ["session_id", "id"])
+    op.create_index(
+        "ix_turn_untrusted", "turn", ["session_id", "audience_epoch", "id"], sqlite_where=sa.text("untrusted")
+    )
     op.create_index(
         "uq_turn_lane", "turn", ["session_id"], unique=True, sqlite_where=sa.text("state IN ('running', 'interrupted')")
     )
