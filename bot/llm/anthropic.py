@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, get_args
 
 from bot.kernel.clock import Clock
+from bot.kernel.imports import without
 from bot.kernel.logs import Redactor
 from bot.kernel.retry import Backoff
 
@@ -33,7 +34,8 @@ def build(
     longest silence of the server; a whole call ends at its request's deadline. `backoff` also caps `retry-after`.
     Without a key a placeholder is sent: servers of one's own mostly do not look at it.
     """
-    from anthropic import AsyncAnthropic
+    with without("aiohttp"):  # it would be loaded for a client that is not used: 10 MB, a tenth of the start
+        from anthropic import AsyncAnthropic
 
     from bot.llm.anthropic_adapter import AnthropicModel, timeouts
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 def build(settings: Telegram, context: ChannelContext) -> Channel:
     """The channel, not yet connected. `settings.token` must be set."""
-    from channels.telegram import adapter
+    from bot.kernel.imports import without
+
+    with without("click", "pygments", "rich"):  # those of httpx's command line
+        from channels.telegram import adapter
 
     return adapter.Telegram(settings, context)
