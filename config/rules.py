@@ -97,7 +97,8 @@ def _specialists(settings: Settings) -> Iterator[Finding]:
         here = f"specialists.{name}"
         if own.charter is not None and own.charter_file is not None:
             yield Finding((f"{here}.charter", f"{here}.charter_file"), "given as text and as a file", "one of the two")
-        if name in BUILT_IN_SPECIALISTS or not own.enabled:
+        told = own.title or own.when or own.charter or own.charter_file
+        if name in BUILT_IN_SPECIALISTS or (told and not own.enabled):
             continue
         close = difflib.get_close_matches(name, BUILT_IN_SPECIALISTS, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""

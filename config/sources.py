@@ -27,6 +27,8 @@ NOT_SETTINGS = frozenset({CONFIG_VARIABLE, CONTAINER_VARIABLE})
 
 # Kubernetes and Docker links put these into every process beside a service that is called openexecutive.
 _LINKS = re.compile(r"OPENEXECUTIVE_(SERVICE_(HOST|PORT)|PORT|NAME|ENV_.*|(SERVICE_)?PORT_\w+)")
+NAMED = (("specialists",), ("people",))
+"""Tables of tables whose names are chosen freely."""
 _LARGEST_FILE = 1_000_000
 _LARGEST_SECRET = 64_000
 
@@ -56,7 +58,16 @@ class Layer:
         """Put everything of `upper` over this layer."""
         self.faults += upper.faults
         for path, value in _leaves(upper.tree, ()):
+            if value == {} and len(path) == 2 and isinstance(self.tree.get(path[0], {}), dict):
+                self._name(path)
+                continue
             self.put(path, value, upper.sources.get(path) or _source_above(upper.sources, path))
+
+    def _name(self, path: KeyPath) -> None:
+        """A table of a name that is chosen freely, with nothing in it: it is meant all the same."""
+        table = self.tree.setdefault(path[0], {})
+        if isinstance(table, dict):
+            table.setdefault(path[1], {})
 
 
 def _source_above(sources: Mapping[KeyPath, Source], path: KeyPath) -> Source:
@@ -65,7 +76,9 @@ def _source_above(sources: Mapping[KeyPath, Source], path: KeyPath) -> Source:
 
 def _leaves(tree: Mapping[str, object], path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     for name, value in tree.items():
-        if isinstance(value, dict) and keys.is_table((*path, name)):
+        if value == {} and path in NAMED:
+            yield (*path, name), value
+        elif isinstance(value, dict) and keys.is_table((*path, name)):
             yield from _leaves(value, (*path, name))
         else:
             yield (*path, name), value

@@ -69,6 +69,15 @@ def test_a_new_one_needs_its_parts_and_a_near_name_is_asked_about(read: Reader) 
     assert "did you mean finance?" in faults[0].problem
 
 
+@pytest.mark.parametrize("text", ["[specialists.finanse]\n", "[specialists.finanse]\nenabled = false\n"])
+def test_a_name_of_no_specialist_is_a_fault_with_an_empty_table_and_switched_off_too(read: Reader, text: str) -> None:
+    assert "did you mean finance?" in read.faults(text)[0].problem
+
+
+def test_an_empty_table_of_a_known_name_changes_nothing(read: Reader) -> None:
+    assert charters(read("[specialists.finance]\n").settings) == charters(read("").settings)
+
+
 def test_text_and_file_together_are_refused(read: Reader) -> None:
     fault = read.fault('[specialists.board]\ncharter = "x"\ncharter_file = "y"')
     assert fault.key == "specialists.board.charter"
