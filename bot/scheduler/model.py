@@ -37,7 +37,13 @@ class Run(StrEnum):
     NOTHING = "nothing"  # it ran, and there was nothing to say
     SKIPPED = "skipped"  # missed while down, longer ago than the job's grace
     FAILED = "failed"
-    UNCERTAIN = "uncertain"  # its process lost the gate or died in the middle of it
+
+
+UNSOLICITED = frozenset(
+    {Kind.CHECK_IN, Kind.MORNING_BRIEF, Kind.EVENING_BRIEF, Kind.WEEKLY_REVIEW, Kind.COMMITMENT, Kind.NUDGE}
+)
+"""Off until a person chooses them; at most `MOST_UNSOLICITED` messages a day and person."""
+MOST_UNSOLICITED = 2
 
 
 class Delivery(StrEnum):
@@ -106,6 +112,8 @@ class Occurrence:
     delivery: Delivery
     fence: int
     """Token of the gate under which it was claimed."""
+    attempts: int
+    """Processes that have begun it."""
     started_at: datetime
     ended_at: datetime | None
     note: str | None

@@ -44,6 +44,7 @@ occurrence = sa.Table(
     sa.Column("run", sa.Text, nullable=False),
     sa.Column("delivery", sa.Text, nullable=False),
     sa.Column("fence", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="1"),
     sa.Column("started_at", UtcDateTime, nullable=False),
     sa.Column("ended_at", UtcDateTime),
     sa.Column("note", sa.Text),

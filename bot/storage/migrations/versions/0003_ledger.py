@@ -200,6 +200,7 @@ def upgrade() -> None:
         sa.Column("run", sa.Text(), nullable=False),
         sa.Column("delivery", sa.Text(), nullable=False),
         sa.Column("fence", sa.Integer(), nullable=False),
+        sa.Column("attempts", sa.Integer(), server_default="1", nullable=False),
         sa.Column("started_at", sa.BigInteger(), nullable=False),
         sa.Column("ended_at", sa.BigInteger()),
         sa.Column("note", sa.Text()),
@@ -210,7 +211,7 @@ def upgrade() -> None:
             name=op.f("ck_occurrence_delivery"),
         ),
         sa.CheckConstraint(
-            "run IN ('claimed', 'done', 'nothing', 'skipped', 'failed', 'uncertain')", name=op.f("ck_occurrence_run")
+            "run IN ('claimed', 'done', 'nothing', 'skipped', 'failed')", name=op.f("ck_occurrence_run")
         ),
         sa.ForeignKeyConstraint(["job_id"], ["job.id"], name=op.f("fk_occurrence_job_id")),
         sa.PrimaryKeyConstraint("job_id", "at", name=op.f("pk_occurrence")),
