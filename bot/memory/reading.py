@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from bot.kernel.ids import ClaimId, PersonId, SessionId, TurnId
 from bot.kernel.scope import DepartmentScope
 from bot.memory.model import STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Visibility
-from bot.memory.rows import claim_of, evidence_value
+from bot.memory.rows import claim_of, earlier, evidence_value
 from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence
 from bot.sessions.tables import session, turn
 from bot.sessions.visible import Visible
@@ -148,7 +148,8 @@ def find(
     query = sa.select(claim).where(condition(visible, purpose, wanted)).order_by(claim.c.seq.desc()).limit(limit)
     if before is not None:
         query = query.where(claim.c.seq < before)
-    return [(row.seq, claim_of(row)) for row in connection.execute(query)]
+    found = [(row.seq, claim_of(row)) for row in connection.execute(query)]
+    return [(place, _as_known(connection, visible, each, wanted)) for place, each in found]
 
 
 def by_ids(
@@ -159,7 +160,18 @@ def by_ids(
     for start in range(0, len(ids), 500):
         query = sa.select(claim).where(claim.c.id.in_(ids[start : start + 500]), condition(visible, purpose, wanted))
         found |= {ClaimId(row.id): claim_of(row) for row in connection.execute(query)}
-    return found
+    return {each: _as_known(connection, visible, one, wanted) for each, one in found.items()}
+
+
+def _as_known(connection: sa.Connection, visible: Visible, of: Claim, wanted: Filter) -> Claim:
+    """In the words and the state in which it was known then, as far as the scope may see how it was changed."""
+    known = wanted.as_of.known if wanted.as_of is not None else None
+    if known is None or of.version == 1:
+        return of
+    for event in reversed(history(connection, visible, of.id)):
+        if event.at > known and event.before:
+            of = earlier(of, event.before)
+    return of
 
 
 def count(connection: sa.Connection, visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -> int:

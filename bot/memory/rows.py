@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
@@ -88,6 +89,23 @@ def row_of(of: Claim) -> dict[str, Any]:
 def told(of: Claim) -> dict[str, object]:
     """The changeable fields as an event tells them."""
     return {name: _plain(getattr(of, name)) for name in sorted(CHANGEABLE)}
+
+
+def earlier(of: Claim, before: Mapping[str, object]) -> Claim:
+    """The claim with fields as an event tells that they were before it."""
+    values: dict[str, Any] = {
+        name: _READ[name](value) if value is not None else None for name, value in before.items() if name in _READ
+    }
+    return replace(of, **values)
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("statement", "rationale", "outcome", "domain", "department", "owner", "replaced_by"), str),
+    **dict.fromkeys(("valid_from", "valid_to"), datetime.fromisoformat),
+    "status": Status,
+    "work": Work,
+    "due": date.fromisoformat,
+}
 
 
 def _plain(value: object) -> object:

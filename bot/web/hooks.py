@@ -19,7 +19,9 @@ AGAIN_AFTER = 30
 """Seconds until whoever calls should try again, when a channel does not say."""
 
 
-class _Refused(Exception):
+class BodyRefusedError(Exception):
+    """`status` is what is answered, `reason` a short name for the audit."""
+
     def __init__(self, status: int, reason: str) -> None:
         self.status = status
         self.reason = reason
@@ -33,8 +35,8 @@ def routes(hooks: Sequence[HttpRoute], on_refused: Callable[[str], None]) -> lis
 def _route(hook: HttpRoute, on_refused: Callable[[str], None]) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
-            body = await _body(request, hook.limit)
-        except _Refused as refused:
+            body = await read_body(request, hook.limit)
+        except BodyRefusedError as refused:
             on_refused(refused.reason)
             return PlainTextResponse("", refused.status, headers={"Connection": "close"})
         asked = HttpRequest(request.method, request.url.path, dict(request.headers), body)
@@ -57,20 +59,20 @@ async def _handled(hook: HttpRoute, asked: HttpRequest) -> HttpResponse:
     return HttpResponse(500) if isinstance(answer, Bug) else answer
 
 
-async def _body(request: Request, limit: int) -> bytes:
-    """The body, of at most `limit` bytes whatever its declared length. Raises `_Refused`."""
+async def read_body(request: Request, limit: int) -> bytes:
+    """The body, of at most `limit` bytes whatever its declared length. Raises `BodyRefusedError`."""
     declared = request.headers.get("content-length", "0")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
-        raise _Refused(413, "body_too_large")
+        raise BodyRefusedError(413, "body_too_large")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > limit:
-                    raise _Refused(413, "body_too_large")
+                    raise BodyRefusedError(413, "body_too_large")
     except TimeoutError as error:
-        raise _Refused(408, "body_too_slow") from error
+        raise BodyRefusedError(408, "body_too_slow") from error
     except ClientDisconnect as error:
-        raise _Refused(400, "body_cut_off") from error
+        raise BodyRefusedError(400, "body_cut_off") from error
     return bytes(body)

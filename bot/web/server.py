@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from bot.gateway.channel import HttpRoute
 from bot.kernel.errors import PermanentError
@@ -31,7 +32,7 @@ AT_ONCE = 256
 class Server:
     """`host` and `port` as in the settings (port 0: any). `status` is what `/health` shows, `routes` are the channels'
     own. `on_refused` hears why a request was turned away: `bad_host`, `bad_origin`, `body_too_large`, `body_too_slow`,
-    `body_cut_off`, `webhook_unauthenticated`."""
+    `body_cut_off`, `webhook_unauthenticated`, and what `bot.web.api` tells. `api` are its routes."""
 
     def __init__(
         self,
@@ -41,13 +42,14 @@ class Server:
         status: pages.Status,
         routes: Sequence[HttpRoute],
         on_refused: Callable[[str], None],
+        api: Sequence[Route] = (),
     ) -> None:
         self._host = host
         self._wanted_port = port
         self._socket: socket.socket | None = None
         self._port: int | None = None
         app = Starlette(
-            routes=[*pages.routes(status), *hooks.routes(routes, on_refused)],
+            routes=[*pages.routes(status), *hooks.routes(routes, on_refused), *api],
             middleware=[Middleware(Guard, Allowed.of(allowed_hosts), on_refused)],
         )
         app.router.redirect_slashes = False
