@@ -1,0 +1,83 @@
+"""One clause in its circumstances, and what every form of the rules makes of it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from bot.extraction import amendments, dates, topics
+from bot.extraction.amendments import Told
+from bot.extraction.model import Candidate, Heard, Quote
+from bot.extraction.sentences import Sentence
+from bot.kernel.ids import PersonId
+from bot.memory.model import Kind, Work
+from bot.memory.normal import normal
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One clause in its circumstances."""
+
+    by: Heard
+    clause: Sentence
+    text: str
+    """Without what only leads to it."""
+    correcting: bool
+    told: Sequence[Told]
+    people: Mapping[PersonId, str]
+
+    def key_of_verb(self, phrase: str) -> str:
+        return topics.of_verb(phrase, self.by.said_at, self.by.zone)
+
+    @property
+    def whens(self) -> list[dates.When]:
+        return dates.find(self.text, self.by.said_at, self.by.zone)
+
+
+def proposal(reading: Reading, kind: Kind, subject: str) -> Candidate:
+    named = [each.subject for each in reading.told if each.kind is kind or kind in (Kind.FACT, Kind.DECISION)]
+    matched = amendments.met(subject, named, reading.text, correcting=reading.correcting)
+    return Candidate(kind, capital(reading.text), (Quote(reading.by.message, reading.clause.text),), matched)
+
+
+def promise(reading: Reading, subject: str, owner: PersonId | None, work: Work) -> Candidate:
+    return replace(proposal(reading, Kind.INITIATIVE, subject), owner=owner, due=due(reading), work=work)
+
+
+def due(reading: Reading) -> date | None:
+    return dates.due(reading.whens)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def person_called(name: str, reading: Reading) -> PersonId | None:
+    """The one person of the roster who is called that."""
+    wanted = normal(name).split()
+    found = [
+        person for person, full in reading.people.items() if wanted and wanted == normal(full).split()[: len(wanted)]
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+_SILENT_STEMS = (
+    "mov rais increas clos hir paus freez discontinu chang us tak choos reduc delet postpon reschedul replac mak"
+)
+_SILENT = frozenset(_SILENT_STEMS.split())
+"""Stems of verbs that end in an e."""
+
+
+def infinitive(phrase: str) -> str:
+    """ "moving the launch", "going with": the verb as it is when it stands alone."""
+    match = re.match(r"^(\w+?)ing\b(.*)$", phrase)
+    if match is None:
+        return phrase
+    stem = match[1]
+    if stem in _SILENT:
+        stem += "e"
+    elif len(stem) > 3 and stem[-1] == stem[-2] and (stem[-1] not in "ls" or stem == "cancell"):
+        stem = stem[:-1]
+    return stem + match[2]

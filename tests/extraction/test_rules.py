@@ -1,0 +1,182 @@
+"""The rules on sentences labelled by hand, and on corrections over several turns."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from bot.extraction import rules
+from bot.extraction.model import Candidate, Known
+from bot.memory.model import EXECUTIVE, Kind, Work
+from tests.extraction.labelled import HELD_OUT, TUNED, Labelled
+from tests.extraction.people import PEOPLE, Desk, heard
+
+
+def read(text: str, speaker: str = "marta") -> list[Candidate]:
+    return rules.candidates([heard(text, speaker)], Known(people=PEOPLE))
+
+
+@pytest.mark.parametrize("labelled", TUNED, ids=lambda each: each.text)
+def test_sentences_that_the_rules_were_written_for(labelled: Labelled) -> None:
+    found = read(labelled.text)
+    assert [each.kind for each in found] == ([labelled.kind] if labelled.kind else [])
+    if labelled.subject is not None:
+        assert [each.subject for each in found] == [labelled.subject]
+
+
+def test_sentences_that_the_rules_were_not_written_for() -> None:
+    """Precision and recall on held-out sentences; run with `-s` to see what is missed."""
+    right = wrong = 0
+    wanted = sum(each.kind is not None for each in HELD_OUT)
+    for labelled in HELD_OUT:
+        kinds = [each.kind for each in read(labelled.text)]
+        right += labelled.kind is not None and kinds == [labelled.kind]
+        wrong += bool(kinds) and kinds != [labelled.kind]
+        if kinds != ([labelled.kind] if labelled.kind else []):
+            print(f"{labelled.kind} expected of {labelled.text!r}, found {kinds}")
+    print(f"precision {right / (right + wrong):.3f}, recall {right / wanted:.3f} of {len(HELD_OUT)}")
+    assert right / (right + wrong) >= 0.95
+    assert right / wanted >= 0.9
+
+
+def test_enough_is_labelled() -> None:
+    assert len(TUNED) + len(HELD_OUT) >= 250
+    assert sum(each.kind is None for each in (*TUNED, *HELD_OUT)) >= 80
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (["Our runway is 14 months.", "Actually, it's 16 months."], ["Our runway is 16 months."]),
+        (["Our runway is 14 months.", "Correction: 16 months."], ["Our runway is 16 months."]),
+        (["Our runway is 14 months.", "No, it is 16."], ["Our runway is 16 months."]),
+        (["The budget for Aurora is 20k.", "The Aurora budget is now 25k."], ["The Aurora budget is now 25k."]),
+        (["The budget for Aurora is 20k.", "The budget is now 25k."], ["The budget is now 25k."]),
+        (["Budget for Aurora: 20k", "Aurora's budget went up to 25k."], ["Aurora's budget went up to 25k."]),
+        (["The price of the Pro plan is 49 euros. Sorry, 59 euros."], ["The price of the Pro plan is 59 euros."]),
+        (["We decided to launch in March.", "Change of plan: we launch in May."], ["We launch in May."]),
+        (["We decided to launch in March.", "Actually, let's make it May."], ["We decided to launch in May."]),
+        (
+            ["We decided to launch in March.", "We moved the launch from March to May."],
+            ["We decided to launch in May."],
+        ),
+        (["We decided to launch in March.", "The launch is now in May."], ["The launch is now in May."]),
+        (
+            ["The launch is on 3 March.", "We are postponing the launch to 10 April."],
+            ["We are postponing the launch to 10 April."],
+        ),
+        (
+            ["We will go with Hetzner for hosting.", "On second thought, let's go with Scaleway instead."],
+            ["We will go with Scaleway for hosting."],
+        ),
+        (
+            ["We will go with Hetzner for hosting.", "Not Hetzner but Scaleway."],
+            ["We will go with Scaleway for hosting."],
+        ),
+        (["We decided to hire two engineers.", "Actually three engineers."], ["We decided to hire three engineers."]),
+        (["We decided to hire two engineers.", "Scrap that."], []),
+        (["The offsite is in Porto.", "It is now in Faro."], ["The offsite is in Faro."]),
+        (["The offsite is in Porto.", "The offsite is in Lisbon, not Porto."], ["The offsite is in Lisbon."]),
+        (["I prefer short answers.", "Actually, I prefer detailed answers."], ["I prefer detailed answers."]),
+        (["Maria will send the deck by Friday.", "Actually, by Monday."], ["Maria will send the deck by Monday."]),
+        (
+            ["Maria will send the deck by Friday.", "Jonas will send the deck instead of Maria."],
+            ["Jonas will send the deck by Friday."],
+        ),
+        (["Unser Runway beträgt 14 Monate.", "Korrektur: 16 Monate."], ["Unser Runway beträgt 16 Monate."]),
+        (["Das Büro ist in Graz.", "Nicht in Graz, sondern in Linz."], ["Das Büro ist in Linz."]),
+        (
+            ["Our CFO is Jonas Weber.", "Our runway is 14 months."],
+            ["Our CFO is Jonas Weber.", "Our runway is 14 months."],
+        ),
+        (["We decided to hire two engineers.", "What if we hire three?"], ["We decided to hire two engineers."]),
+        (["Our runway is 14 months.", "Actually, is it 16 months?"], ["Our runway is 14 months."]),
+        (["Our runway is 14 months.", "Actually, that is a good question."], ["Our runway is 14 months."]),
+    ],
+)
+def test_corrections_take_the_place_of_what_they_correct(texts: list[str], stands: list[str]) -> None:
+    desk = Desk()
+    for text in texts:
+        desk.hears(text)
+    assert desk.told() == stands
+    assert desk.pending == []
+
+
+def test_a_correction_keeps_owner_and_takes_the_new_day() -> None:
+    desk = Desk()
+    desk.hears("Maria will send the deck by Friday.")
+    desk.hears("Actually, by Monday.")
+    (claim,) = desk.standing
+    assert (claim.owner, claim.due) == ("maria", date(2026, 10, 19))
+
+
+def test_a_new_owner_is_that() -> None:
+    desk = Desk()
+    desk.hears("Maria will send the deck by Friday.")
+    desk.hears("Jonas will send the deck instead of Maria.")
+    assert [(each.owner, each.due) for each in desk.standing] == [("jonas", date(2026, 10, 16))]
+
+
+def test_a_correction_by_somebody_else_disputes() -> None:
+    desk = Desk()
+    desk.hears("The budget for Aurora is 20k.")
+    desk.hears("No, the budget for Aurora is 18k.", "jonas")
+    assert sorted(each.statement for each in desk.standing) == [
+        "The budget for Aurora is 18k.",
+        "The budget for Aurora is 20k.",
+    ]
+    assert {each.status.value for each in desk.standing} == {"disputed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "owner", "due"),
+    [
+        ("I will draft the press release by Tuesday.", "marta", date(2026, 10, 20)),
+        ("Jonas will prepare the plan by the end of the month.", "jonas", date(2026, 10, 31)),
+        ("Maria kümmert sich bis Freitag um das Angebot.", "maria", date(2026, 10, 16)),
+        ("Action item: Jonas will call the landlord by Wednesday.", "jonas", date(2026, 10, 21)),
+        ("Maria owns the website relaunch.", "maria", None),
+        ("Zoe will send the tender by Friday.", None, date(2026, 10, 16)),  # nobody of the roster
+    ],
+)
+def test_commitments_have_owner_and_day(text: str, owner: str | None, due: date | None) -> None:
+    desk = Desk()
+    desk.hears(text)
+    (claim,) = desk.standing
+    assert (claim.kind, claim.owner, claim.due) == (Kind.INITIATIVE, owner, due)
+
+
+def test_validity_is_what_the_sentence_says() -> None:
+    desk = Desk()
+    desk.hears("Our office is closed from 1 November until 31 March.")
+    (claim,) = desk.standing
+    assert claim.valid_from == datetime(2026, 10, 31, 23, tzinfo=UTC)
+    assert claim.valid_to == datetime(2027, 3, 31, 22, tzinfo=UTC)
+
+
+def test_one_message_may_tell_several_things() -> None:
+    found = read(
+        "Hi all, quick update:\n- we decided to close Linz\n- the rent there is 4,200 euros\n"
+        "- Jonas will cancel the lease by Friday, and Maria will inform the team by Monday\nWhat do you think?"
+    )
+    assert [each.kind for each in found] == [Kind.DECISION, Kind.FACT, Kind.INITIATIVE, Kind.INITIATIVE]
+
+
+def test_only_own_words_are_read() -> None:
+    text = "> Our runway is 20 months.\nI do not think so."
+    assert rules.candidates([heard(text, own=((27, len(text)),))], Known(people=PEOPLE)) == []
+
+
+def test_the_executive_gives_advice_only_in_words_of_its_own() -> None:
+    said = (
+        "I recommend to close the Linz office.\n> I recommend to sell everything.\n"
+        "You said: “I recommend to wait.”\nOur runway is 14 months."
+    )
+    found = read(said, EXECUTIVE)
+    assert [(each.kind, each.statement) for each in found] == [(Kind.ADVICE, "I recommend to close the Linz office.")]
+
+
+def test_an_initiative_is_proposed_when_promised_and_active_when_begun() -> None:
+    assert [each.work for each in read("Maria will send the deck by Friday.")] == [Work.PROPOSED]
+    assert [each.work for each in read("We are starting a referral programme.")] == [Work.ACTIVE]
