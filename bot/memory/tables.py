@@ -8,9 +8,12 @@ stands in a session and audience epoch, and one in the company.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlalchemy as sa
 
 from bot.memory.model import STANDING, TRANSITIONS, Kind, Op, Source, Status, Support, Trust, Visibility, Work
+from bot.sessions.tables import message
 from bot.storage.metadata import UtcDateTime, metadata, one_of
 
 _STANDS = "status IN ({})".format(", ".join(f"'{status}'" for status in STANDING))
@@ -186,6 +189,16 @@ tombstone = sa.Table(
 """What must not be learned again: keyed hashes of normalised words, never the words. `space`: the session's id, or
 `company`."""
 
+to_index = sa.Table(
+    "to_index",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.CheckConstraint("kind IN ('claim', 'turn')", name="kind"),
+)
+"""What the search index has not seen yet: triggers note every change of a claim or a message, so no writer can forget
+it."""
+
 erase_journal = sa.Table(
     "erase_journal",
     metadata,
@@ -243,6 +256,25 @@ TRIGGERS = {
     ),
 }
 """By name: when, and what is refused then."""
+
+_NOTED = "INSERT OR IGNORE INTO to_index(kind, ref) VALUES ('{kind}', {row}.id)"
+INDEXED = {
+    f"{table}_to_index_{what.lower()}": f"AFTER {what} ON {table} BEGIN {_NOTED.format(kind=kind, row=row)}; END"
+    for table, kind in (("claim", "claim"), ("message", "turn"))
+    for what, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD"))
+    if (table, what) != ("claim", "DELETE")
+}
+"""By name. `message` is the transcript's."""
+
+
+def _note_changes(_target: sa.MetaData, connection: sa.Connection, tables: Collection[sa.Table], **_: object) -> None:
+    """The triggers reach over three tables: they are made once all are there."""
+    if {claim, message, to_index} <= set(tables):
+        for name, body in INDEXED.items():
+            connection.exec_driver_sql(f"CREATE TRIGGER {name} {body}")
+
+
+sa.event.listen(metadata, "after_create", _note_changes)
 
 for name, (when, refusal) in TRIGGERS.items():
     sa.event.listen(

@@ -201,6 +201,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_evidence_message_id", "evidence", ["message_id"])
     op.create_table(
+        "to_index",
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("ref", sa.Text(), nullable=False),
+        sa.CheckConstraint("kind IN ('claim', 'turn')", name=op.f("ck_to_index_kind")),
+        sa.PrimaryKeyConstraint("kind", "ref", name=op.f("pk_to_index")),
+    )
+    op.create_table(
         "tombstone",
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("space", sa.Text(), nullable=False),
@@ -281,4 +288,24 @@ def upgrade() -> None:
     op.execute(
         "CREATE TRIGGER claim_event_no_delete BEFORE DELETE ON claim_event BEGIN SELECT RAISE(ABORT, 'events are "
         "never deleted'); END"
+    )
+    op.execute(
+        "CREATE TRIGGER claim_to_index_insert AFTER INSERT ON claim BEGIN INSERT OR IGNORE INTO to_index(kind, ref) "
+        "VALUES ('claim', NEW.id); END"
+    )
+    op.execute(
+        "CREATE TRIGGER claim_to_index_update AFTER UPDATE ON claim BEGIN INSERT OR IGNORE INTO to_index(kind, ref) "
+        "VALUES ('claim', NEW.id); END"
+    )
+    op.execute(
+        "CREATE TRIGGER message_to_index_insert AFTER INSERT ON message BEGIN INSERT OR IGNORE INTO to_index(kind, "
+        "ref) VALUES ('turn', NEW.id); END"
+    )
+    op.execute(
+        "CREATE TRIGGER message_to_index_update AFTER UPDATE ON message BEGIN INSERT OR IGNORE INTO to_index(kind, "
+        "ref) VALUES ('turn', NEW.id); END"
+    )
+    op.execute(
+        "CREATE TRIGGER message_to_index_delete AFTER DELETE ON message BEGIN INSERT OR IGNORE INTO to_index(kind, "
+        "ref) VALUES ('turn', OLD.id); END"
     )
