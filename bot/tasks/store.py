@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from bot.audit.events import Record, TaskChanged
+from bot.audit.events import Actor, Record, TaskChanged
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import BootId, TaskId, new_id
 from bot.storage.database import Tx
@@ -28,6 +28,16 @@ class Task:
     attempts: int
     run_at: datetime
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    task: Task
+    created_at: datetime
+    ended_at: datetime | None
+
+
+DROPPABLE = (*WAITING, TaskState.DEAD.value)
 
 
 def enqueue(
@@ -91,6 +101,12 @@ def bury(tx: Tx, recorder: Recorder, failed: Task, boot: BootId, error: str, now
     return _end(tx, recorder, failed, boot, {"state": TaskState.DEAD.value, "error": error, "ended_at": now})
 
 
+def postpone(tx: Tx, recorder: Recorder, waiting: Task, boot: BootId, reason: str, run_at: datetime) -> bool:
+    """It cannot be done before `run_at`: it keeps its place in its lane, and the attempt does not count."""
+    values = {"state": TaskState.QUEUED.value, "boot": None, "error": reason, "run_at": run_at}
+    return _end(tx, recorder, waiting, boot, {**values, "attempts": task.c.attempts - 1})
+
+
 def void_older_boots(tx: Tx, boot: BootId) -> int:
     """At start, under the data folder's lock: what an earlier process was running waits again; the attempt counts."""
     done = tx.execute(
@@ -118,6 +134,44 @@ def revive(tx: Tx, recorder: Recorder, task_id: TaskId, now: datetime) -> bool:
     )
     recorder.record(tx, Record(TaskChanged(task_id, row.kind, TaskState.QUEUED.value, 0)))
     return True
+
+
+def drop(tx: Tx, recorder: Recorder, task_id: TaskId, actor: Actor, reason: str) -> bool:
+    """A person wants it not done at all. False if there is no such task, if it runs, or if it has ended well."""
+    row = tx.execute(sa.select(task).where(task.c.id == task_id, task.c.state.in_(DROPPABLE))).first()
+    if row is None:
+        return False
+    tx.execute(task.delete().where(task.c.id == task_id))
+    payload = TaskChanged(task_id, row.kind, "dropped", row.attempts)
+    recorder.record(tx, Record(payload, actor, text=reason))
+    return True
+
+
+def listed(
+    connection: sa.Connection, limit: int, states: Collection[TaskState] = (), kind: str | None = None
+) -> list[Listed]:
+    """The newest tasks, of these states and this kind if any are named."""
+    query = sa.select(task).order_by(task.c.seq.desc()).limit(limit)
+    if states:
+        query = query.where(task.c.state.in_(sorted(each.value for each in states)))
+    if kind is not None:
+        query = query.where(task.c.kind == kind)
+    return [Listed(_task(row), row.created_at, row.ended_at) for row in connection.execute(query)]
+
+
+def trouble(connection: sa.Connection) -> dict[str, dict[str, int]]:
+    """Tasks that are tried again or wait for a person, by kind and state."""
+    states = (TaskState.FAILED.value, TaskState.DEAD.value)
+    rows = connection.execute(
+        sa.select(task.c.kind, task.c.state, sa.func.count().label("number"))
+        .where(task.c.state.in_(states))
+        .group_by(task.c.kind, task.c.state)
+        .order_by(task.c.kind, task.c.state)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        found.setdefault(row.kind, {})[row.state] = row.number
+    return found
 
 
 def next_due(connection: sa.Connection) -> datetime | None:

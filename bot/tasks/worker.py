@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
@@ -31,9 +31,20 @@ class Done:
     empty: bool = False
 
 
-Handler = Callable[[Task], Awaitable[Done]]
+@dataclass(frozen=True, slots=True)
+class Later:
+    """It cannot be done before `at`, which is no failure: no attempt is counted, and its lane waits with it."""
+
+    at: datetime
+    reason: str
+    apply: Callable[[Tx], None] | None = None
+
+
+Handler = Callable[[Task], Awaitable[Done | Later]]
 """Does the work of a task outside any transaction. Raises `TransientError` (tried again) or `PermanentError` (given
 up)."""
+Failed = Callable[[Tx, Task, str, bool], None]
+"""Hears of a failed attempt in the transaction that notes it: the task, its error, and whether it is given up."""
 
 
 class Worker:
@@ -49,7 +60,9 @@ class Worker:
         *,
         at_once: int = 2,
         max_attempts: int = 5,
+        failed: Mapping[str, Failed] | None = None,
     ) -> None:
+        """`failed`: by kind of task, who hears of failures."""
         self._database = database
         self._recorder = recorder
         self._clock = clock
@@ -59,7 +72,9 @@ class Worker:
         self._backoff = backoff
         self._at_once = at_once
         self._max_attempts = max_attempts
+        self._failed = failed if failed is not None else {}
         self._running = 0
+        self._draining = False
         self._bell = Bell(clock)
 
     def ring(self) -> None:
@@ -73,13 +88,22 @@ class Worker:
         """Run what is due, for ever."""
         while True:
             claimed = None
-            if self._running < self._at_once:
+            if self._running < self._at_once and not self._draining:
                 claimed = await self._database.write(lambda tx: store.claim_due(tx, self._boot, self._clock.now()))
             if claimed is not None:
                 self._running += 1
                 self._supervisor.job(f"task:{claimed.kind}:{claimed.id}", self._one(claimed))
                 continue
             await self._bell.wait(await self._until_due())
+
+    async def drain(self, timeout: timedelta) -> bool:
+        """Claim nothing more, and wait for what runs. True if it ended in time; what did not runs again after the next
+        start."""
+        self._draining = True
+        deadline = self._clock.monotonic() + timeout.total_seconds()
+        while self._running and self._clock.monotonic() < deadline:
+            await self._bell.wait(timedelta(seconds=max(0.05, deadline - self._clock.monotonic())))
+        return not self._running
 
     async def _until_due(self) -> timedelta:
         due = await self._database.read(store.next_due)
@@ -119,6 +143,10 @@ class Worker:
             await self._write(lambda tx: self._again(tx, task, bug, None))
             return
         done = result
+        if isinstance(done, Later):
+            later = done
+            await self._write(lambda tx: self._postpone(tx, task, later))
+            return
         ended = await attempt(self._write(lambda tx: self._finish(tx, task, done)), f"outcome of task {task.id}")
         if isinstance(ended, Bug):
             bug = f"its outcome cannot be stored ({ended})"
@@ -128,16 +156,27 @@ class Worker:
         if store.finish(tx, self._recorder, task, self._boot, self._clock.now(), empty=done.empty) and done.apply:
             done.apply(tx)
 
+    def _postpone(self, tx: Tx, task: Task, later: Later) -> None:
+        if store.postpone(tx, self._recorder, task, self._boot, later.reason, later.at) and later.apply:
+            later.apply(tx)
+
     def _again(self, tx: Tx, task: Task, error: str, after: timedelta | None) -> None:
         if task.attempts >= self._max_attempts:
             self._give_up(tx, task, error)
             return
         run_at = self._clock.now() + self._backoff.delay(task.attempts, after)
-        store.fail(tx, self._recorder, task, self._boot, error, run_at)
+        if store.fail(tx, self._recorder, task, self._boot, error, run_at):
+            self._tell(tx, task, error, final=False)
 
     def _give_up(self, tx: Tx, task: Task, error: str) -> None:
         log.error("task %s of kind %s is dead: %s", task.id, task.kind, error)
-        store.bury(tx, self._recorder, task, self._boot, error, self._clock.now())
+        if store.bury(tx, self._recorder, task, self._boot, error, self._clock.now()):
+            self._tell(tx, task, error, final=True)
+
+    def _tell(self, tx: Tx, task: Task, error: str, *, final: bool) -> None:
+        hears = self._failed.get(task.kind)
+        if hears is not None:
+            hears(tx, task, error, final)
 
     async def _write(self, unit: Callable[[Tx], None]) -> None:
         failures = 0

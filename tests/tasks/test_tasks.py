@@ -10,17 +10,18 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
+from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.audit.tables import audit
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BootId, TaskId
 from bot.kernel.retry import Backoff
-from bot.kernel.supervise import Supervisor
+from bot.kernel.supervise import Supervisor, start
 from bot.storage.database import Database, Tx
 from bot.tasks import store
 from bot.tasks.store import Task
 from bot.tasks.tables import TaskState, task
-from bot.tasks.worker import Done, Handler, Worker
+from bot.tasks.worker import Done, Handler, Later, Worker
 from tests.clock import FakeClock
 
 BOOT = BootId("boot-1")
@@ -245,3 +246,110 @@ def _die_with(tx: Tx, *, boot: BootId, now: datetime) -> Task | None:
 def _queue_follower(tx: Tx, bench: Bench, each: Task) -> None:
     now = bench.clock.now()
     store.enqueue(tx, "later", f"{each.key}-follower", {}, now, lane="a", run_at=now + timedelta(hours=1))
+
+
+async def test_what_cannot_be_done_yet_keeps_its_place_and_counts_no_attempt(bench: Bench) -> None:
+    later = [Later(bench.clock.now() + timedelta(hours=1), "over budget")]
+
+    async def handle(each: Task) -> Done | Later:
+        bench.ran.append(each.key)
+        return later.pop() if later else Done()
+
+    first = await bench.enqueue("one")
+    await bench.enqueue("two")
+    assert first is not None
+    bench.start({"work": handle})
+    async with asyncio.timeout(20):
+        while not bench.ran or (await bench.states())["one"] != "queued":
+            await bench.changed.wait()
+            bench.changed.clear()
+    waiting = await bench.database.read(lambda c: store.get(c, first))
+    assert waiting is not None
+    assert (waiting.attempts, waiting.error) == (0, "over budget")
+    assert bench.ran == ["one"]  # "two" is of the same lane
+    bench.clock.advance(timedelta(hours=1, seconds=1))
+    await bench.until("two", TaskState.DONE)
+    assert bench.ran == ["one", "one", "two"]
+
+
+async def test_failures_are_told_in_the_transaction_that_notes_them(bench: Bench) -> None:
+    heard: list[tuple[str, str, bool]] = []
+
+    async def handle(each: Task) -> Done:
+        raise PermanentError("no such thing")
+
+    await bench.enqueue("one")
+    worker = Worker(
+        bench.database,
+        bench.recorder,
+        bench.clock,
+        bench.supervisor,
+        BOOT,
+        {"work": handle},
+        Backoff(),
+        failed={"work": lambda tx, each, error, final: heard.append((each.key, error, final))},
+    )
+    bench.supervisor.service("tasks", worker.run())
+    await bench.until("one", TaskState.DEAD)
+    assert heard == [("one", "no such thing", True)]
+    trouble = await bench.database.read(store.trouble)
+    assert trouble == {"work": {"dead": 1}}
+
+
+async def test_a_drained_worker_ends_what_runs_and_claims_nothing_more(bench: Bench) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def handle(each: Task) -> Done:
+        bench.ran.append(each.key)
+        begun.set()
+        await may_end.wait()
+        return Done()
+
+    await bench.enqueue("one")
+    worker = bench.start({"work": handle})
+    await begun.wait()
+    await bench.enqueue("two", lane="b")
+    drained = start("drain", worker.drain(timedelta(seconds=30)))
+    await asyncio.sleep(0)
+    may_end.set()
+    assert await drained
+    assert await bench.states() == {"one": "done", "two": "queued"}
+    assert bench.ran == ["one"]
+
+
+async def test_a_person_drops_a_task_and_says_why(bench: Bench) -> None:
+    async def handle(each: Task) -> Done:
+        raise PermanentError("no such thing")
+
+    dead = await bench.enqueue("one")
+    assert dead is not None
+    bench.start({"work": handle})
+    await bench.until("one", TaskState.DEAD)
+    actor = Actor("system", "operator")
+    assert await bench.database.write(lambda tx: store.drop(tx, bench.recorder, dead, actor, "not needed"))
+    assert not await bench.database.write(lambda tx: store.drop(tx, bench.recorder, dead, actor, "not needed"))
+    assert await bench.states() == {}
+    row = await bench.database.read(
+        lambda c: c.execute(sa.select(audit.c.type, audit.c.payload).order_by(audit.c.id.desc()).limit(1)).one()
+    )
+    assert row.type == "task_changed"
+    assert "dropped" in str(row.payload)
+
+
+async def test_what_has_ended_well_is_not_dropped(bench: Bench) -> None:
+    done = await bench.enqueue("one")
+    assert done is not None
+    bench.start({"work": bench.noting()})
+    await bench.until("one", TaskState.DONE)
+    actor = Actor("system", "operator")
+    assert not await bench.database.write(lambda tx: store.drop(tx, bench.recorder, done, actor, "away with it"))
+
+
+async def test_tasks_are_listed_newest_first_and_by_state_and_kind(bench: Bench) -> None:
+    for key, kind in (("one", "work"), ("two", "work"), ("three", "other")):
+        await bench.enqueue(key, kind=kind, after=60)
+    every = await bench.database.read(lambda c: store.listed(c, 10))
+    assert [each.task.key for each in every] == ["three", "two", "one"]
+    some = await bench.database.read(lambda c: store.listed(c, 10, (TaskState.QUEUED,), "work"))
+    assert [each.task.key for each in some] == ["two", "one"]
+    assert await bench.database.read(lambda c: store.listed(c, 10, (TaskState.DEAD,))) == []
