@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.kernel.erasing import Erased, Span, Words
-from bot.orchestrator.tables import journal, turn_prompt
+from bot.orchestrator.tables import USED_TO, journal, prompt_part, turn_prompt
 from bot.sessions.tables import OCCUPYING, turn
 from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
@@ -26,7 +26,9 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
 
 
 def drop_prompts(tx: Tx, before: datetime) -> int:
-    """Requests that are kept no longer, of all sessions. Returns how many there were."""
+    """Requests that are kept no longer, of all sessions, and what none of the others shares. Returns how many requests
+    there were."""
+    tx.execute(prompt_part.delete().where(prompt_part.c.used_at < before - USED_TO))
     return tx.execute(turn_prompt.delete().where(turn_prompt.c.at < before)).rowcount
 
 

@@ -14,11 +14,12 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert as upsert
 
 from bot.kernel.ids import MessageId, SessionId, TurnId
 from bot.llm.budget import Purpose
@@ -37,7 +38,7 @@ from bot.llm.model import (
     ToolUse,
 )
 from bot.orchestrator.prompt import text_of
-from bot.orchestrator.tables import prompt_part, turn_prompt
+from bot.orchestrator.tables import USED_TO, prompt_part, turn_prompt
 from bot.sessions import transcript
 from bot.sessions.tables import turn as turn_table
 from bot.sessions.transcript import Said
@@ -49,7 +50,13 @@ ERASED = "[what stood here was erased]"
 
 Stored = dict[str, Any]
 
-_KEEP_PARTS = prompt_part.insert().prefix_with("OR IGNORE")
+_NEW_PART = upsert(prompt_part)
+_KEEP_PARTS = _NEW_PART.on_conflict_do_update(
+    index_elements=["digest"],
+    set_={"used_at": _NEW_PART.excluded.used_at},
+    where=sa.type_coerce(prompt_part.c.used_at, sa.BigInteger)
+    < sa.type_coerce(_NEW_PART.excluded.used_at, sa.BigInteger) - USED_TO // timedelta(microseconds=1),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,8 @@ def keep(tx: Tx, turn: Turn, asked: Sequence[Asked], origins: Mapping[str, Messa
             },
         )
     if parts:
-        rows = [{"digest": digest, "body": body} for digest, body in parts.items()]
+        at = max(one.at for one in asked)
+        rows = [{"digest": digest, "body": body, "used_at": at} for digest, body in parts.items()]
         tx.execute(_KEEP_PARTS, rows)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import sqlalchemy as sa
 
 from bot.llm.budget import Purpose
@@ -37,5 +39,10 @@ prompt_part = sa.Table(
     metadata,
     sa.Column("digest", sa.Text, primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("used_at", UtcDateTime, nullable=False),
 )
-"""What many requests share, compressed: the persona, charters, the company's profile, the tools."""
+"""What many requests share, compressed: the persona, charters, the company's profile, the tools. `used_at`: the last
+use, to a day."""
+
+USED_TO = timedelta(days=1)
+"""How far `used_at` may be behind: a part that is in use is not written with every turn."""

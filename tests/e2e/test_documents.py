@@ -93,6 +93,25 @@ async def test_in_a_terminal_with_a_file(home: Path) -> None:
         assert "nowhere.md is no file" in missing.err
 
 
+async def test_a_deleted_conversation_takes_its_documents_along_if_that_is_asked(home: Path) -> None:
+    settings = base_settings(home / "data")
+    (home / "policy.md").write_text(POLICY, encoding="utf-8")
+    async with running(settings, home, "email") as daemon:
+        await run(settings, home, "chat", "-m", "/keep", "--file", "policy.md")
+        document = await status_of(daemon, "policy.md", "approved")
+        await daemon.settled()
+        (session,) = rows(daemon.data, "SELECT session_id FROM document WHERE id = ?", [document])
+        delete = ("sessions", "delete", str(session["session_id"]), "--reason", "a check")
+        await run(settings, home, *delete)
+        assert rows(daemon.data, "SELECT status FROM document WHERE id = ?", [document]) == [{"status": "approved"}]
+        await run(settings, home, *delete, "--documents")
+        await daemon.until(lambda: not rows(daemon.data, "SELECT 1 FROM document WHERE id = ?", [document]))
+        answer = await run(settings, home, "chat", "-m", QUESTION, "--thread", "other")
+        assert "187 EUR" not in answer
+    blobs = [each for each in (home / "data" / "blobs").rglob("*") if each.is_file()]
+    assert blobs == [], "its file is gone too"
+
+
 async def test_on_telegram_a_members_document_waits_for_the_principals_yes_and_others_are_answered_meanwhile(
     home: Path, telegram: FakeTelegram
 ) -> None:

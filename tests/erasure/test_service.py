@@ -21,7 +21,11 @@ from bot.gateway.channel import Accepted
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BlobHash, OutboxId, SessionId, TaskId
 from bot.kernel.scope import SessionScope
-from bot.knowledge.tasks import Queue
+from bot.knowledge import store as documents
+from bot.knowledge.model import Origin, Status
+from bot.knowledge.store import New, Read
+from bot.knowledge.tables import document
+from bot.knowledge.tasks import Kind, Queue
 from bot.orchestrator.erasing import drop_prompts
 from bot.sessions import compaction, listing, threads
 from bot.sessions.tables import message as messages
@@ -294,3 +298,32 @@ async def test_the_list_tells_numbers_and_no_words(office: Office) -> None:
     by_place = {one.place: one for one in found}
     assert (by_place["test:dm:1"].turns, by_place["test:dm:1"].messages) == (2, 2)
     assert SECRET not in json.dumps([str(one) for one in found])
+
+
+@pytest.mark.parametrize(
+    ("approved_too", "left"), [(False, ["approved", "removing"]), (True, ["removing", "removing"])]
+)
+async def test_documents_that_were_sent_in_it_go_too_approved_ones_only_if_that_is_asked(
+    office: Office, approved_too: bool, left: list[str]
+) -> None:
+    await talk(office)
+    session = await own(office)
+
+    def bring(tx: Tx) -> None:
+        for name, status in (("approved.md", Status.APPROVED), ("waits.md", Status.PENDING)):
+            blob = BlobHash(name)
+            now = office.clock.now()
+            new = New(name, Origin.SENT, "company", name, "text/markdown", blob, blob, now, session=session)
+            read = documents.add(tx, new, now)
+            documents.finish(tx, office.recorder, read, status, Read(None, 1, 0, None, None), OPERATOR, now)
+
+    await office.database.write(bring)
+    counts = await erasure(office).session(session, OPERATOR, "asked for", approved_too=approved_too)
+    assert counts["documents"] == left.count("removing")
+
+    def states(connection: sa.Connection) -> tuple[list[str], int]:
+        found = connection.execute(sa.select(document.c.status).order_by(document.c.name)).scalars().all()
+        erasing = sa.select(sa.func.count()).where(task_table.c.kind == Kind.ERASE.value)
+        return list(found), connection.execute(erasing).scalar_one()
+
+    assert await office.database.read(states) == (left, left.count("removing"))

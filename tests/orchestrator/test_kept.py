@@ -13,6 +13,7 @@ from bot.kernel.ids import SessionId
 from bot.llm.budget import Purpose
 from bot.llm.model import Request, Text, Thinking, ToolUse
 from bot.orchestrator import kept
+from bot.orchestrator.erasing import drop_prompts
 from bot.orchestrator.kept import Kept
 from bot.orchestrator.tables import prompt_part, turn_prompt
 from bot.orchestrator.tools import Registry
@@ -117,3 +118,23 @@ async def test_by_ids_takes_many(office: Office) -> None:
     known = [block.said.id for block in one.blocks if block.said is not None]
     found = await office.database.read(lambda c: transcript.by_ids(c, known * 700))
     assert set(found) == set(known)
+
+
+async def test_what_requests_share_goes_with_the_last_request_that_is_kept(office: Office) -> None:
+    async def parts() -> set[str]:
+        return await office.database.read(lambda c: set(c.execute(sa.select(prompt_part.c.digest)).scalars()))
+
+    await talk(office, "one")
+    first = await parts()
+    assert first
+    office.clock.advance(timedelta(days=3))
+    await office.hear(message("2", "two", at=office.clock.now()))
+    await office.ended("answered", "answered")
+    assert await parts() == first, "nothing of it has changed"
+    await office.database.write(lambda tx: drop_prompts(tx, office.clock.now() - timedelta(hours=1)))
+    assert await parts() == first
+    ((), (left,)) = await turns(office)
+    assert kept.exact(left)
+    office.clock.advance(timedelta(days=3))
+    assert await office.database.write(lambda tx: drop_prompts(tx, office.clock.now())) == 1
+    assert await parts() == set()

@@ -488,6 +488,7 @@ def upgrade() -> None:
         "prompt_part",
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("used_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("digest", name=op.f("pk_prompt_part")),
     )
     op.create_table(
