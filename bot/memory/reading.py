@@ -220,7 +220,7 @@ def history(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> l
         .order_by(claim_event.c.version)
     )
     events = [_event_of(row) for row in rows]
-    return events if heard(connection, visible, [claim_id]) else _as_outsider(found, events)
+    return events if heard(connection, visible, [claim_id]) else as_outsider(found, events)
 
 
 def _event_of(row: Any) -> Event:
@@ -238,7 +238,8 @@ def _event_of(row: Any) -> Event:
     )
 
 
-def _as_outsider(found: Claim, events: Sequence[Event]) -> list[Event]:
+def as_outsider(found: Claim, events: Sequence[Event]) -> list[Event]:
+    """The events without the words of before it was shown to the company."""
     promoted = [each.version for each in events if each.op is Op.PROMOTED]
     of_company = found.visibility is Visibility.COMPANY
     since = max(promoted, default=1) if of_company else found.version + 1
