@@ -86,10 +86,18 @@ def add(tx: Tx, recorder: Recorder, new: Proposal, actor: Actor, *, automatic: b
 
 
 def move(
-    tx: Tx, recorder: Recorder, seen: Proposal, to: Move, actor: Actor, now: datetime, channel: str = VOTE_CHANNEL
+    tx: Tx,
+    recorder: Recorder,
+    seen: Proposal,
+    to: Move,
+    actor: Actor,
+    now: datetime,
+    channel: str = VOTE_CHANNEL,
+    *,
+    text: str | None = None,
 ) -> Proposal:
-    """Move a proposal from how the caller saw it; returns it as it is now. Raises `ConflictError` if somebody was
-    quicker."""
+    """Move a proposal from how the caller saw it; returns it as it is now. `text`: why, for the audit. Raises
+    `ConflictError` if somebody was quicker."""
     final = seen.final if to.final is None else to.final
     hash_ = seen.hash if to.final is None else digest(to.final)
     version = seen.version + 1
@@ -129,7 +137,7 @@ def move(
         )
     )
     for payload in _payloads(seen, to, hash_, channel):
-        recorder.record(tx, Record(payload, actor, seen.session, seen.turn))
+        recorder.record(tx, Record(payload, actor, seen.session, seen.turn, text=text))
     after = get(tx.connection, seen.id)
     if after is None:
         raise LookupError(f"proposal {seen.id} is gone")

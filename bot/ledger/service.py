@@ -1,0 +1,296 @@
+"""Use cases of the ledger, each within the transaction that it is handed: propose, decide, expire, execute, reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor, Record
+from bot.audit.events_ledger import BreakerTripped, ClassModeChanged
+from bot.audit.recorder import Recorder
+from bot.kernel.errors import PermanentError
+from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId, TurnId, new_id
+from bot.ledger import deciding, reliability, store
+from bot.ledger.actions import Action, Sending
+from bot.ledger.model import (
+    Class,
+    ConflictError,
+    Failure,
+    Mode,
+    Payload,
+    Proposal,
+    Severity,
+    State,
+    Verdict,
+    digest,
+)
+from bot.ledger.rules import Rules, approvers
+from bot.ledger.tables import action_class, proposal
+from bot.people import store as people
+from bot.people.model import Person
+from bot.storage.database import Tx
+
+ACTOR = Actor("system", "ledger")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants to have done, before anybody said yes."""
+
+    action: str
+    payload: Payload
+    key: str
+    """The same wish twice has the same key."""
+    reason: str
+    session: SessionId | None
+    turn: TurnId | None
+    asked_by: PersonId | None
+    department: str | None = None
+    rests_on: tuple[ClaimId, ...] = ()
+    confidence: float | None = None
+    tainted: bool = False
+    plain: bool = True
+    """The recipient was written to before, and nothing is attached: else it is never automatic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is to be done once the transaction is committed."""
+
+    proposal: Proposal
+    after: Callable[[], None] | None = None
+
+
+class Ledger:
+    def __init__(self, recorder: Recorder, actions: Sequence[Action], rules: Rules) -> None:
+        self._recorder = recorder
+        self._actions: Mapping[str, Action] = {each.name: each for each in actions}
+        self._rules = rules
+
+    def action(self, name: str) -> Action:
+        """Raises `PermanentError` for a class that there is not."""
+        found = self._actions.get(name)
+        if found is None:
+            raise PermanentError(f"there is no action {name!r}: one of {', '.join(sorted(self._actions))}")
+        return found
+
+    def propose(self, tx: Tx, wish: Wish, actor: Actor, now: datetime) -> Proposal:
+        """Make a proposal, or return the one that the same wish made before. Raises `PermanentError` with words for
+        whoever asked."""
+        known = store.by_key(tx.connection, wish.key)
+        if known is not None:
+            return known
+        action = self.action(wish.action)
+        payload = action.checked(wish.payload)
+        everyone = people.everyone(tx.connection)
+        deciders = approvers(self._rules, wish.action, wish.department, everyone)
+        two_persons = wish.action in self._rules.two_persons
+        if not deciders or (two_persons and len(deciders) < 2):
+            raise PermanentError("there is nobody who may approve this: see [ledger] in the settings")
+        new = Proposal(
+            ProposalId(new_id(now)),
+            wish.action,
+            payload,
+            payload,
+            digest(payload),
+            wish.key,
+            wish.session,
+            wish.turn,
+            wish.asked_by,
+            wish.department,
+            deciders,
+            two_persons,
+            (),
+            wish.rests_on,
+            wish.reason,
+            wish.confidence,
+            wish.tainted,
+            State.PROPOSED,
+            None,
+            None,
+            None,
+            None,
+            now,
+            now + self._rules.expires_after,
+            None,
+            None,
+            None,
+            held=False,
+            version=1,
+        )
+        automatic = (
+            self.mode(tx.connection, wish.action).mode is Mode.AUTO_EXECUTE
+            and action.promotable
+            and wish.plain
+            and not wish.tainted
+            and not two_persons
+        )
+        store.add(tx, self._recorder, new, actor, automatic=automatic)
+        if not automatic:
+            return new
+        return store.move(tx, self._recorder, new, deciding.automatic(new), ACTOR, now)
+
+    def vote(
+        self, tx: Tx, proposal_id: ProposalId, person: Person, verdict: Verdict, shown: str, channel: str, now: datetime
+    ) -> Proposal:
+        """A person's word on what they were shown. Raises `RefusedError` in words for them."""
+        seen = self._there(tx, proposal_id)
+        to = deciding.voted(seen, person.id, verdict, shown, now)
+        return store.move(tx, self._recorder, seen, to, Actor("person", person.id), now, channel)
+
+    def edit(
+        self,
+        tx: Tx,
+        proposal_id: ProposalId,
+        person: Person,
+        body: str,
+        shown: str,
+        channel: str,
+        now: datetime,
+        *,
+        approve: bool,
+    ) -> Proposal:
+        """A person writes another text. `approve`: and says yes to it; else it comes back to be confirmed. Raises
+        `PermanentError`."""
+        seen = self._there(tx, proposal_id)
+        action = self.action(seen.action)
+        content = action.checked(action.edited(seen.final, body))
+        to = deciding.revised(seen, person.id, content, shown, now, approve=approve)
+        return store.move(tx, self._recorder, seen, to, Actor("person", person.id), now, channel)
+
+    def withdraw(self, tx: Tx, proposal_id: ProposalId, person: Person, now: datetime) -> Proposal:
+        """Who asked for it, or who may decide it, no longer wants it."""
+        seen = self._there(tx, proposal_id)
+        if person.id != seen.asked_by and person.id not in seen.approvers:
+            raise PermanentError("only who asked for it, or who may decide it, can withdraw it")
+        return store.move(tx, self._recorder, seen, deciding.withdrawn(seen), Actor("person", person.id), now)
+
+    def expire(self, tx: Tx, now: datetime) -> list[Proposal]:
+        """What nobody decided in time ends as not answered."""
+        ended = []
+        for seen in store.overdue(tx.connection, now):
+            to = deciding.expired(seen, now)
+            if to is not None:
+                ended.append(store.move(tx, self._recorder, seen, to, ACTOR, now))
+        return ended
+
+    # --- doing ------------------------------------------------------------------------------------------------------
+
+    def execute(self, tx: Tx, seen: Proposal, now: datetime) -> Left:
+        """Do what was approved: its effect, and that it happened, in this transaction. What the guard or the action
+        refuses ends as failed."""
+        action = self.action(seen.action)
+        refusal = action.guard(tx.connection, seen, now)
+        if refusal is not None:
+            return Left(self._failed(tx, seen, Failure.REFUSED, now, refusal))
+        begun = deciding.begun(seen)
+        try:
+            with tx.connection.begin_nested():
+                effect = action.effect(tx, seen, now)
+        except PermanentError as error:
+            return Left(self._failed(tx, seen, Failure.INVALID, now, error.message))
+        if isinstance(effect, Sending):
+            begun = replace(begun, result=effect.outbox)
+            return Left(store.move(tx, self._recorder, seen, begun, ACTOR, now), effect.after)
+        executing = store.move(tx, self._recorder, seen, begun, ACTOR, now)
+        done = deciding.done(executing, effect.result)
+        return Left(store.move(tx, self._recorder, executing, done, ACTOR, now), effect.after)
+
+    def arrived(self, tx: Tx, seen: Proposal, now: datetime) -> Proposal:
+        """The message that carries it was sent."""
+        return store.move(tx, self._recorder, seen, deciding.done(seen, seen.result), ACTOR, now)
+
+    def lost(self, tx: Tx, seen: Proposal, now: datetime, reason: str, *, uncertain: bool) -> Proposal:
+        """The message that carries it was given up: refused, or it cannot be known whether it arrived."""
+        failure = Failure.UNCERTAIN if uncertain else Failure.REFUSED
+        return self._failed(tx, seen, failure, now, reason)
+
+    def resolve(self, tx: Tx, proposal_id: ProposalId, person: Person, now: datetime, *, happened: bool) -> Proposal:
+        """An approver looked whether an uncertain one took effect."""
+        seen = self._there(tx, proposal_id)
+        self._may(seen, person)
+        to = deciding.resolved(seen, person.id, happened=happened)
+        return store.move(tx, self._recorder, seen, to, Actor("person", person.id), now)
+
+    def reverse(
+        self, tx: Tx, proposal_id: ProposalId, person: Person, severity: Severity, reason: str, now: datetime
+    ) -> tuple[Left, str | None]:
+        """Take back what was done. Returns also why that could not be, in words; that it was wanted counts all the
+        same."""
+        seen = self._there(tx, proposal_id)
+        self._may(seen, person)
+        if seen.state is not State.EXECUTED:
+            raise ConflictError("only what was done can be undone")
+        refusal: str | None = None
+        after: Callable[[], None] | None = None
+        try:
+            with tx.connection.begin_nested():
+                after = self.action(seen.action).undo(tx, seen, now).after
+        except PermanentError as error:
+            refusal = error.message
+        to = deciding.reversed_(seen, person.id, severity, undone=refusal is None)
+        moved = store.move(tx, self._recorder, seen, to, Actor("person", person.id), now, text=reason)
+        self._look_at_breaker(tx, seen.action, now)
+        return Left(moved, after), refusal
+
+    # --- classes ----------------------------------------------------------------------------------------------------
+
+    def mode(self, connection: sa.Connection, action: str) -> Class:
+        row = connection.execute(sa.select(action_class).where(action_class.c.action == action)).first()
+        if row is None:
+            return Class(action, Mode.PROPOSE, _NEVER, "", "the default")
+        return Class(row.action, Mode(row.mode), row.changed_at, row.changed_by, row.because)
+
+    def set_mode(self, tx: Tx, action: str, mode: Mode, actor: Actor, because: str, now: datetime) -> None:
+        """A principal decides. Raises `PermanentError` for a class that is never automatic."""
+        if mode is Mode.AUTO_EXECUTE and not self.action(action).promotable:
+            raise PermanentError(f"{action} always needs a yes: it cannot be automatic")
+        row = {"mode": mode.value, "changed_at": now, "changed_by": actor.id, "because": because}
+        tx.execute(action_class.delete().where(action_class.c.action == action))
+        tx.execute(action_class.insert().values(action=action, **row))
+        self._recorder.record(tx, Record(ClassModeChanged(action, mode), actor, text=because))
+
+    def card(self, connection: sa.Connection, action: str) -> reliability.Card:
+        return reliability.card(connection, action)
+
+    def _look_at_breaker(self, tx: Tx, action: str, now: datetime) -> None:
+        """Take automatic mode away where it has not deserved it; what was approved by it and is not done yet waits for
+        a person again."""
+        card = reliability.card(tx.connection, action)
+        why = reliability.tripped(card)
+        if why is None or self.mode(tx.connection, action).mode is not Mode.AUTO_EXECUTE:
+            return
+        self.set_mode(tx, action, Mode.PROPOSE, ACTOR, why, now)
+        returned = 0
+        rows = tx.execute(
+            sa.select(proposal.c.id).where(proposal.c.action == action, proposal.c.state == State.AUTO_APPROVED.value)
+        ).scalars()
+        for each in list(rows):
+            seen = self._there(tx, ProposalId(each))
+            to = deciding.returned(seen)
+            if to is not None:
+                store.move(tx, self._recorder, seen, to, ACTOR, now)
+                returned += 1
+        tripped = BreakerTripped(action, card.lately_reversed.count, card.lately_reversed.of, card.worst, returned)
+        self._recorder.record(tx, Record(tripped, ACTOR, text=why))
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _failed(self, tx: Tx, seen: Proposal, failure: Failure, now: datetime, words: str) -> Proposal:
+        return store.move(tx, self._recorder, seen, deciding.failed(seen, failure), ACTOR, now, text=words)
+
+    def _there(self, tx: Tx, proposal_id: ProposalId) -> Proposal:
+        found = store.get(tx.connection, proposal_id)
+        if found is None:
+            raise PermanentError("there is no such proposal")
+        return found
+
+    def _may(self, seen: Proposal, person: Person) -> None:
+        if person.id not in seen.approvers:
+            raise deciding.RefusedError(deciding.Refused.NOT_AN_APPROVER, "This is not yours to decide.")
+
+
+_NEVER = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
