@@ -21,6 +21,7 @@ from typing import Protocol
 
 from bot.cli.checks import mail
 from bot.cli.checks.finding import Finding
+from bot.company import model
 from config.document import render_toml
 from config.loader import Loaded, SettingsError, load
 from config.rules import local_mail_mode
@@ -61,6 +62,7 @@ class Answers:
     """What was answered; None leaves the default."""
 
     company: str | None = None
+    business: str | None = None
     time_zone: str | None = None
     principal_name: str | None = None
     principal_email: str | None = None
@@ -72,6 +74,9 @@ class Answers:
     data_dir: Path | None = None
 
 
+PROFILE = "company.toml"
+
+
 class InitError(Exception):
     """Nothing was written; the text says why and what to do."""
 
@@ -81,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace the file if there is one")
     parser.add_argument("--yes", action="store_true", help="ask nothing; what is not said here stays at its default")
     parser.add_argument("--company", help="the company's name")
+    parser.add_argument("--business", help="what the company does, in a sentence: begins its profile")
     parser.add_argument("--time-zone", help="the company's time zone, for example Europe/Berlin")
     parser.add_argument("--principal-name", help="name of the person who decides")
     parser.add_argument("--principal-email", help="mail address of that person")
@@ -122,7 +128,25 @@ def initialise(args: argparse.Namespace, ask: Ask, environ: Mapping[str, str], c
     for finding in _of_mail(written[0].settings, environ):
         ask.say(f"Note: {finding.what}. To mend it, {finding.mend} ({finding.where}).\n")
     ask.say(_farewell(target, answers, environ, cwd))
+    if answers.business:
+        ask.say(_begin_profile(target.parent / PROFILE, answers.company, answers.business, force=args.force))
     return OK
+
+
+def _begin_profile(file: Path, company: str | None, business: str, *, force: bool) -> str:
+    """Write the first fields of the company's profile beside the settings; what is said of it."""
+    import_it = f"\nOnce it runs, `openexecutive company import {file.name}` tells the executive what is in {file}."
+    if file.exists() and not force:
+        return f"\n{file} is there already and stays as it is. {import_it.strip()}"
+    try:
+        told = {"name": company or "", "business": business}
+        fields = [model.field(name, [line], model.default_audience(name)) for name, line in told.items() if line]
+        write_private(file, model.to_file(fields), replace=force, check=lambda _: None)
+    except OSError as error:
+        return f"\n{file} cannot be written: {error.strerror}"
+    except model.ProfileError as error:
+        return f"\nThe profile was not begun: {error.message}"
+    return import_it
 
 
 def _of_mail(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
@@ -144,6 +168,7 @@ def _refuse_to_replace(target: Path, force: bool) -> None:
 def _flags(args: argparse.Namespace) -> Answers:
     return Answers(
         company=args.company,
+        business=args.business,
         time_zone=args.time_zone,
         principal_name=args.principal_name,
         principal_email=args.principal_email,
@@ -198,8 +223,10 @@ def _questions(given: Answers, ask: Ask) -> Answers:
             key, provider = None, "auto"
     elif provider == "anthropic" and key is None and given.base_url is None:
         provider = "auto"
+    business = given.business or _asked(ask, "What the company does, in a sentence (Return: later)", "") or None
     return Answers(
         company=company,
+        business=business,
         time_zone=given.time_zone,
         principal_name=name,
         principal_email=address,

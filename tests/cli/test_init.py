@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import init
+from bot.company import model
 from config.loader import Loaded, load
 
 KEY = "sk-ant-api03-never-to-be-shown"
@@ -90,7 +91,7 @@ def test_yes_alone_keeps_the_embedded_default(tmp_path: Path) -> None:
 
 
 def test_questions_are_asked_and_keys_neither_echoed_nor_repeated(tmp_path: Path) -> None:
-    ask = Scripted(["Acme", "Anna", "anna@example.org", TOKEN, "5", "anthropic", KEY, "file"])
+    ask = Scripted(["Acme", "Anna", "anna@example.org", TOKEN, "5", "anthropic", KEY, "file", ""])
     assert init.initialise(arguments(), ask, {}, tmp_path) == 0
     assert ask.answers == []
     assert len(ask.secretly) == 2
@@ -104,7 +105,7 @@ def test_questions_are_asked_and_keys_neither_echoed_nor_repeated(tmp_path: Path
 
 
 def test_a_key_for_the_environment_is_not_written(tmp_path: Path) -> None:
-    ask = Scripted(["", "", "", "", "anthropic", KEY, "env"])
+    ask = Scripted(["", "", "", "", "anthropic", KEY, "env", ""])
     assert init.initialise(arguments(), ask, {}, tmp_path) == 0
     assert KEY not in (tmp_path / "openexecutive.toml").read_text()
     assert "ANTHROPIC_API_KEY" in ask.text
@@ -112,7 +113,7 @@ def test_a_key_for_the_environment_is_not_written(tmp_path: Path) -> None:
 
 
 def test_return_at_every_question_gives_the_embedded_default(tmp_path: Path) -> None:
-    ask = Scripted([""] * 5)
+    ask = Scripted([""] * 6)
     assert init.initialise(arguments(), ask, {}, tmp_path) == 0
     settings = loaded(tmp_path).settings
     assert settings.llm.provider == "offline"
@@ -120,7 +121,7 @@ def test_return_at_every_question_gives_the_embedded_default(tmp_path: Path) -> 
 
 
 def test_an_answer_that_is_none_is_asked_again(tmp_path: Path) -> None:
-    ask = Scripted(["", "", "not a mail", "anna@example.org", "", "openai", "offline"])
+    ask = Scripted(["", "", "not a mail", "anna@example.org", "", "openai", "offline", ""])
     assert init.initialise(arguments(), ask, {}, tmp_path) == 0
     assert ask.answers == []
     assert loaded(tmp_path).settings.roster["principal"].email == ("anna@example.org",)
@@ -251,3 +252,20 @@ def test_a_month_is_estimated_where_a_provider_is_paid(tmp_path: Path) -> None:
     assert "US dollars for 5 people" in paid.text
     assert "At most 20 a day are spent, 3 by one person" in paid.text
     assert "the model costs nothing" in free.text
+
+
+def test_what_the_company_does_begins_its_profile_beside_the_settings(tmp_path: Path) -> None:
+    flags = ("--yes", "--company", "Acme", "--business", "Bicycle parts for\ncities")
+    ask = Scripted()
+    assert init.initialise(arguments(*flags), ask, {}, tmp_path) == 0
+    fields = {each.name: each.lines for each in model.from_file((tmp_path / "company.toml").read_text())}
+    assert fields == {"name": ("Acme",), "business": ("Bicycle parts for", "cities")}
+    assert "openexecutive company import company.toml" in ask.text
+
+
+def test_a_profile_that_is_there_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "company.toml").write_text("# mine")
+    ask = Scripted()
+    assert init.initialise(arguments("--yes", "--business", "Bicycles"), ask, {}, tmp_path) == 0
+    assert (tmp_path / "company.toml").read_text() == "# mine"
+    assert "stays as it is" in ask.text
