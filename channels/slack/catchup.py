@@ -77,9 +77,13 @@ class CatchUp:
         self._state = state
         self._days = timedelta(days=days)
         self._gap = gap
+        self._read: dict[str, int] = {}
+        """Conversations, the longest not read back first, and up to which gap that was."""
 
     async def run(self) -> None:
-        """Close every gap, as soon as the socket is up: what comes meanwhile is heard live."""
+        """Close every gap, as soon as the socket is up: what comes meanwhile is heard live. What breaks off goes on
+        where it was, and a new gap begins with whoever has waited longest: where the line breaks again and again, the
+        last conversations have their turn too."""
         failures = 0
         while True:
             missing = self._mark.open
@@ -88,25 +92,32 @@ class CatchUp:
                 continue
             since, number = missing
             until = self._clock.now() - SKEW
+            before = dict(self._read)
             try:
-                await self._everything(since)
+                await self._everything(since, number)
                 self._mark.closed(number, max(since, until))
                 await self._receiver.commit(())
             except OpenExecutiveError as error:
-                failures += 1
-                log.warning("slack: reading back stopped and starts again: %s", error.message)
+                failures = failures + 1 if self._read == before else 1
+                log.warning("slack: reading back stopped and goes on in a moment: %s", error.message)
                 asked = error.retry_after if isinstance(error, TransientError) else None
                 await self._clock.sleep(PAUSE.delay(failures, asked))
             else:
                 failures = 0
 
-    async def _everything(self, since: datetime) -> None:
+    async def _everything(self, since: datetime, number: int) -> None:
         count = 0
-        async for channel, kind in self._conversations():
+        kinds = {channel: kind async for channel, kind in self._conversations()}
+        order = {channel: place for place, channel in enumerate(self._read)}
+        for channel in sorted(kinds, key=lambda channel: order.get(channel, -1)):
+            if self._read.get(channel) == number:
+                continue
             try:
-                count += await self._conversation(channel, kind, since)
+                count += await self._conversation(channel, kinds[channel], since)
             except PermanentError as error:  # one that cannot be read does not keep the others from it
                 log.warning("slack: %s cannot be read back: %s", channel, error.message)
+            self._read.pop(channel, None)
+            self._read[channel] = number
         log.info("slack: read back since %s: %d messages", since.isoformat(timespec="seconds"), count)
 
     async def _conversations(self) -> AsyncIterator[tuple[str, str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
 
 import pytest
 
 from bot.gateway.events import Addressed, InboundEvent, MessageEdited, MessageReceived
+from channels.slack import catchup
 from tests.channels.slack.conftest import ANN, BEN, CLOSED, ROOM, Rig
 from tests.channels.slack.test_receive import ME, texts
 from tests.fakes.faults import Answer, CutBefore
@@ -167,6 +169,53 @@ async def test_a_failure_in_the_middle_is_begun_again_until_it_succeeds(rig: Rig
     assert mark.open is not None
     await rig.skip_until(lambda: mark.open is None)
     assert sorted(texts(rig.inbox.events)) == ["@executive one", "before", "two"]
+
+
+async def test_where_reading_back_breaks_off_again_and_again_it_goes_on_where_it_was(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+
+    class Pause:
+        def delay(self, attempt: int, _asked: timedelta | None) -> timedelta:
+            tries.append(attempt)
+            return timedelta(seconds=1)
+
+    monkeypatch.setattr(catchup, "PAUSE", Pause())
+    await down(rig)
+    said = ["first", "second", "third", "fourth"]
+    for who, text in zip((ANN, BEN), said[:2], strict=True):
+        rig.server.world.direct_message(who, text, tell=False)
+    for room, text in zip((ROOM, CLOSED), said[2:], strict=True):
+        rig.server.world.message(room, ANN, f"{ME} {text}", tell=False)
+    for _ in said:  # one conversation is read, the next call breaks off
+        rig.server.faults.plan("conversations.history")
+        rig.server.faults.plan("conversations.history", Answer(500))
+    await rig.start()
+    mark = rig.channel._mark  # type: ignore[attr-defined]
+    await rig.skip_until(lambda: mark.open is None)
+    assert sorted(texts(rig.inbox.events)[1:]) == ["@executive fourth", "@executive third", "first", "second"]
+    asked = Counter(one.body["channel"] for one in rig.server.requests.of("conversations.history"))
+    assert sorted(asked.values()) == [1, 2, 2, 2], "what was read is not read again"
+    assert tries == [1, 1, 1], "what gets on is not waited for ever longer"
+
+
+async def test_after_a_new_gap_those_who_were_not_read_yet_come_first(rig: Rig) -> None:
+    await down(rig)
+    for text, who in (("first", ANN), ("second", BEN)):
+        rig.server.world.direct_message(who, text, tell=False)
+    for _ in range(2):
+        rig.server.faults.plan("conversations.history")
+    rig.server.faults.plan("conversations.history", Answer(500))
+    await rig.start()
+    mark, requests = rig.channel._mark, rig.server.requests  # type: ignore[attr-defined]
+    await requests.until(lambda: requests.count("conversations.history") == 3)
+    asked = [one.body["channel"] for one in requests.of("conversations.history")]
+    mark.gap(rig.clock.now())
+    await rig.skip_until(lambda: mark.open is None)
+    after = [one.body["channel"] for one in requests.of("conversations.history")][3:]
+    assert after.index(asked[2]) < after.index(asked[0]), "whose turn it was"
+    assert set(asked) <= set(after), "a new gap concerns everybody"
 
 
 async def test_a_conversation_that_cannot_be_read_keeps_no_other_from_it(rig: Rig) -> None:
