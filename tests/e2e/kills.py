@@ -103,16 +103,21 @@ class Series:
         return number
 
     async def all_answered(self, daemon: Daemon, timeout: float = PATIENCE) -> None:
-        """Let everything that is owed arrive, and every outcome be written."""
+        """Let everything that is owed arrive, and every outcome be written. `timeout` is for the next answer: a busy
+        machine may take its time over many."""
         await daemon.ready(self.far_end.channel)
         await self.far_end.insist(daemon)
-        wanted = set(self.sent_at) - self.given_up()
-        try:
-            await daemon.until(lambda: wanted - counts(self.far_end).keys() <= self.given_up(), timeout)
-        except TimeoutError as error:
-            lacking = {number: self.sent_at[number] for number in wanted - counts(self.far_end).keys()}
-            raise AssertionError(f"no answer to {lacking}\n{daemon.output}") from error
-        await daemon.settled()
+
+        def owed() -> set[int]:
+            return set(self.sent_at) - counts(self.far_end).keys() - self.given_up()
+
+        while left := owed():
+            try:
+                await daemon.until(lambda: len(owed()) < len(left), timeout)
+            except TimeoutError as error:
+                lacking = {number: self.sent_at[number] for number in left}
+                raise AssertionError(f"no answer to {lacking}\n{daemon.output}") from error
+        await daemon.settled(timeout)
 
     def table(self) -> dict[str, Tally]:
         """One line per step. A repeat is `repeated` if it is marked as one, and `doubled` if it is not."""
