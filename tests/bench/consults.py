@@ -129,6 +129,10 @@ async def figures() -> list[Figure]:
             "eight consults, instant model", "× eight bare requests", instant.bares, None, ONE_ROUND,
             f"{1000 * instant.bare:.0f} ms for these",
         ),
+        Figure(
+            "eight consults, instant model", "idle round trips", instant.trips, None, None,
+            f"one alone is {1000 * instant.trip:.1f} ms; eight at once share a core",
+        ),
         Figure("eight consults, model thinks 0.25 s", "round trips", paced.trips, None, None, note),
     ]  # fmt: skip
 
