@@ -29,6 +29,7 @@ from config.types import (
     Port,
     Role,
     Secret,
+    SlackTeam,
     SpecialistKey,
     TimeZone,
     Url,
@@ -199,6 +200,11 @@ class Slack(Section):
     enabled: bool = Field(False, description="receive and send through Slack")
     bot_token: Secret | None = Field(None, description="xoxb-…, of the app's installation")
     app_token: Secret | None = Field(None, description="xapp-…, with the scope connections:write")
+    company_team: SlackTeam | None = Field(
+        None,
+        description="id of the workspace that is the company's own: its full members may write and count as the "
+        "company without an entry in people",
+    )
     base_url: Url = Field("https://slack.com/api", description="the Web API, or a proxy of it")
     read_back_days: int = Field(7, ge=0, le=30, description="threads used within so many days are read after a gap")
     max_download: int = Field(20_000_000, ge=0, description="largest file that is fetched, in bytes")

@@ -101,6 +101,12 @@ def _host(text: str) -> str:
     return text
 
 
+def _slack_team(text: str) -> str:
+    if not re.fullmatch(r"T[A-Z0-9]{2,20}", text):
+        raise ValueError("no workspace id")
+    return text
+
+
 def _domain(text: str) -> str:
     if not _HOST_NAME.fullmatch(text):
         raise ValueError("not a domain")
@@ -165,6 +171,11 @@ Url = Annotated[str, AfterValidator(_url), Allowed("an address such as https://h
 Host = Annotated[str, AfterValidator(_host), Allowed("a host name or an IP address")]
 HostHeader = Annotated[
     str, AfterValidator(_host_header), Allowed("a host name or an IP address, with a port if it has one")
+]
+SlackTeam = Annotated[
+    str,
+    AfterValidator(_slack_team),
+    Allowed("a Slack workspace id such as T012AB3CD (in the address of the web client)"),
 ]
 Domain = Annotated[str, AfterValidator(_domain), Allowed("a domain such as example.org")]
 Network = Annotated[

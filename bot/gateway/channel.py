@@ -69,6 +69,12 @@ class Inbox(Protocol):
         ...
 
 
+    async def sides(self, addresses: Sequence[str]) -> Mapping[str, bool]:
+        """Of these accounts, those of people of the roster: whether they count as the company's (guests and people who
+        were deactivated do not)."""
+        ...
+
+
 class FileStore(Protocol):
     """Content-addressed files."""
 

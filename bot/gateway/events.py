@@ -44,6 +44,9 @@ class Sender:
     proof: Proof
     note: str = ""
     """Why nothing is proven, in plain words, where that can be said; it stands in the audit's erasable text."""
+    colleague: bool | None = None
+    """Whether the platform vouches that the account is a full member of the workspace that settings declare to be the
+    company's. None: nothing is declared, or it has not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,9 @@ class Place:
     """Number of members, the executive included, if the platform has just told it."""
     others: tuple[Sender, ...] = ()
     """Everyone else who is known to read along (mail: the other recipients)."""
+    insiders: bool | None = None
+    """Whether everybody here is of the company: on the roster (and no guest), or a full member of the workspace that
+    settings declare to be the company's. None: nothing is declared, or the platform has not told."""
 
 
 class SpanKind(StrEnum):

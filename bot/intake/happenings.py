@@ -101,6 +101,7 @@ class Happenings:
         self._rooms.forget(event.place_key)
         match event.change:
             case Change.JOINED:
+                places.doubt(tx, event.place_key)
                 present = () if event.who is None else (event.who.address,)
                 self._rooms.after_shift(places.see(tx, recorder, channel, event.place_key, event.place, present, now))
             case Change.LEFT if event.who is not None:

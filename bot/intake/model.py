@@ -17,8 +17,8 @@ from bot.people.model import Person
 from bot.sessions.turns import Turn
 from bot.storage.database import Tx
 
-RoomFact = tuple[str, int | None, frozenset[str]]
-"""What was seen of a room: its title, how many members, which accounts are in it."""
+RoomFact = tuple[str, int | None, frozenset[str], bool | None]
+"""What was seen of a room: its title, how many members, which accounts are in it, whether all are of the company."""
 
 NOWHERE = Origin(None, None, None)
 """What the executive says by itself belongs to no session."""
@@ -32,6 +32,8 @@ class Rules:
     album_wait: timedelta
     max_text: int
     pairing_requests: bool
+    time_zone: str = "UTC"
+    """Of colleagues whom nobody has named: the company's."""
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ class Rooms:
     def look_around(self, place_key: str, seen: Place, sender: Sender) -> None:
         """Take in what an event tells of its room, unless all of it is familiar."""
         present = frozenset({sender.address, *(other.address for other in seen.others)})
-        fact = (seen.title, seen.members, present)
+        fact = (seen.title, seen.members, present, seen.insiders)
         known = self.facts.get(place_key) or self._context.familiar.rooms.get(place_key)
         if known is not None and place_key not in self.forgotten and _nothing_new(known, fact):
             return
@@ -44,7 +44,8 @@ class Rooms:
             )
         )
         together = present | (known[2] if known else frozenset())
-        self.facts[place_key] = (seen.title, seen.members, together)
+        insiders = known[3] if known and seen.insiders is None else seen.insiders
+        self.facts[place_key] = (seen.title, seen.members, together, insiders)
         self.forgotten.discard(place_key)
 
     def after_shift(self, shift: Shift | None) -> None:
@@ -60,5 +61,6 @@ class Rooms:
 
 
 def _nothing_new(known: RoomFact, fact: RoomFact) -> bool:
-    title, members, present = fact
-    return known[0] == title and (members is None or members == known[1]) and present <= known[2]
+    title, members, present, insiders = fact
+    told = (members is None or members == known[1]) and (insiders is None or insiders == known[3])
+    return known[0] == title and told and present <= known[2]

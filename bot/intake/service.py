@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,6 +67,10 @@ class _Port:
             return bool(threads.takes_part(connection, set(known.values()), address))
 
         return await self.intake.database.read(query)
+
+    async def sides(self, addresses: Sequence[str]) -> Mapping[str, bool]:
+        found = await self.intake.database.read(lambda c: people.by_handle(c, self.channel, addresses))
+        return {address: person.internal for address, person in found.items() if person.named or not person.active}
 
     async def is_known(self, address: str) -> bool:
         found = await self.intake.database.read(lambda c: people.by_handle(c, self.channel, [address]))

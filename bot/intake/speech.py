@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.audit import events as audited
-from bot.audit.events import Actor, Refusal
+from bot.audit.events import SYSTEM, Actor, Refusal
 from bot.gateway.channel import Accepted
 from bot.gateway.events import (
     Addressed,
@@ -26,10 +26,11 @@ from bot.intake.model import Context
 from bot.intake.rooms import Rooms
 from bot.intake.rows import Rows
 from bot.intake.tables import Hold
-from bot.kernel.ids import InboxId, new_id
+from bot.kernel.ids import InboxId, PersonId, new_id
 from bot.outbox import store as outbox_store
 from bot.people import pairing
-from bot.people.model import Handle, Origin, Person
+from bot.people import store as people
+from bot.people.model import Handle, Origin, Person, Role
 from bot.sessions import manners, places, threads
 from bot.sessions.manners import Heard, Hearing
 from bot.sessions.threads import Session
@@ -64,7 +65,7 @@ class Speech:
         heard = self._heard(event)
         if isinstance(event, MessageReceived) and heard is not Heard.SPOKEN_TO:
             event = replace(event, addressed=Addressed.NOT)
-        person = self._context.owners.get(event.sender.address)
+        person = self._vouched(event.sender) if heard is not Heard.UNHEARD else None
         match admit.decide(event, person, overheard=heard is Heard.OVERHEARD):
             case admit.Ignore():
                 return Accepted.IGNORED
@@ -74,6 +75,28 @@ class Speech:
                 return self._refuse(event, reason)
             case admit.Admit(person):
                 return self._admit(event, person)
+
+    def _vouched(self, sender: Sender) -> Person | None:
+        """Who owns the sender's account. For a full member of the company's own workspace an entry is made at the first
+        word; it is taken away once the platform says that they are none any more."""
+        context = self._context
+        person = context.owners.get(sender.address)
+        if sender.nature is not Nature.PERSON or sender.proof is not Proof.PLATFORM:
+            return person
+        if person is None and sender.colleague:
+            account = Handle(context.channel, sender.address, Origin.WORKSPACE)
+            name = sender.name or sender.address
+            new_one = Person(
+                PersonId(new_id(context.now)), name, Role.MEMBER, (), context.rules.time_zone, None, Origin.WORKSPACE,
+                True, frozenset({account}),
+            )  # fmt: skip
+            people.add(context.tx, context.recorder, new_one, SYSTEM, context.now)
+            person = context.owners[sender.address] = new_one
+        elif person is not None and person.active and not person.named and sender.colleague is False:
+            people.deactivate(context.tx, context.recorder, person.id, SYSTEM, context.now)
+            person = context.owners[sender.address] = replace(person, active=False)
+            context.familiar.rooms.clear()
+        return person
 
     def _heard(self, event: MessageReceived | CommandInvoked) -> Heard:
         if not isinstance(event, MessageReceived) or not isinstance(event.thread, Thread):

@@ -22,6 +22,7 @@ class Role(StrEnum):
 class Origin(StrEnum):
     SETTINGS = "settings"  # read-only elsewhere; gone from settings means deactivated
     PAIRED = "paired"  # never touched by reconciliation
+    WORKSPACE = "workspace"  # nobody has named them: their platform vouches that they are of the company
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,11 @@ class Person:
     origin: Origin
     active: bool = True
     handles: frozenset[Handle] = field(default=frozenset())
+
+    @property
+    def named(self) -> bool:
+        """On the roster: somebody has named them. Others have no say in anything, whatever they ask."""
+        return self.origin is not Origin.WORKSPACE
 
     @property
     def internal(self) -> bool:

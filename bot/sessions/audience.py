@@ -39,6 +39,8 @@ class Evidence:
     """Accounts known to be in it that belong to nobody of the roster."""
     members: int | None
     """Members that the platform counts, the executive included; None if it has not told."""
+    insiders: bool | None = None
+    """Whether the platform vouches for everybody in it (see `Place.insiders`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,9 @@ class Judgement:
 
 
 def judge(evidence: Evidence) -> Judgement:
-    if evidence.unknown:
+    if evidence.insiders is False:
+        return Judgement(Audience.EXTERNAL, "someone here is neither on the roster nor a full member of our workspace")
+    if evidence.unknown and not evidence.insiders:
         return Judgement(Audience.EXTERNAL, "someone here is not on the roster")
     if evidence.guests:
         return Judgement(Audience.EXTERNAL, "a guest is here")
@@ -61,6 +65,8 @@ def judge(evidence: Evidence) -> Judgement:
         return Judgement(Audience.ROOM, "only people of the roster read this thread")
     if evidence.declared is None or evidence.declared is Audience.EXTERNAL:
         return Judgement(Audience.EXTERNAL, "nobody has said yet what this place is")
+    if evidence.insiders:
+        return Judgement(evidence.declared, "a principal said so and everyone here is of the company")
     if evidence.members is None:
         return Judgement(Audience.EXTERNAL, "the platform does not tell how many people are here")
     if evidence.members != evidence.internal + 1:

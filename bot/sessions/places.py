@@ -34,6 +34,8 @@ class Known:
     title: str
     declared: Audience | None
     members: int | None
+    insiders: bool | None
+    """See `Place.insiders`."""
     audience: Audience
     because: str
     open: bool
@@ -91,6 +93,7 @@ def see(
                 kind=seen.kind.value,
                 title=seen.title,
                 members=seen.members,
+                insiders=seen.insiders,
                 audience=Audience.EXTERNAL.value,
                 because="not judged yet",
                 changed_at=now,
@@ -99,10 +102,17 @@ def see(
     elif (seen.members is not None and seen.members != before.members) or (seen.title and seen.title != before.title):
         members = before.members if seen.members is None else seen.members
         tx.execute(place.update().where(place.c.key == key).values(title=seen.title or before.title, members=members))
+    if before is not None and seen.insiders is not None and seen.insiders != before.insiders:
+        tx.execute(place.update().where(place.c.key == key).values(insiders=seen.insiders))
     if before is not None and not before.open:
         tx.execute(place.update().where(place.c.key == key).values(open=True))
     _arrive(tx, key, present, now)
     return rejudge(tx, recorder, key, now, new=before is None)
+
+
+def doubt(tx: Tx, key: str) -> None:
+    """Somebody came: what the platform vouched for before is worth nothing until it says it again."""
+    tx.execute(place.update().where(place.c.key == key).values(insiders=None))
 
 
 def leave(
@@ -163,7 +173,7 @@ def mark_asked(tx: Tx, key: str, now: datetime) -> bool:
 def close(tx: Tx, key: str, now: datetime) -> None:
     """The executive was put out of the place. What was known of its members is worth nothing from now on: should it
     come back, the place is `external` until there is fresh evidence."""
-    tx.execute(place.update().where(place.c.key == key).values(open=False, members=None, changed_at=now))
+    tx.execute(place.update().where(place.c.key == key).values(open=False, members=None, insiders=None, changed_at=now))
     tx.execute(presence.update().where(presence.c.place_key == key, presence.c.until.is_(None)).values(until=now))
 
 
@@ -280,7 +290,7 @@ def _evidence(connection: sa.Connection, known: Known) -> Evidence:
     internal = {owners[a].id for a in addresses if a in owners and owners[a].internal}
     guests = {owners[a].id for a in addresses if a in owners and owners[a].active and not owners[a].internal}
     unknown = [a for a in addresses if a not in owners or not owners[a].active]
-    return Evidence(known.kind, known.declared, len(internal), len(guests), len(unknown), known.members)
+    return Evidence(known.kind, known.declared, len(internal), len(guests), len(unknown), known.members, known.insiders)
 
 
 def _known(row: Any) -> Known:
@@ -291,6 +301,7 @@ def _known(row: Any) -> Known:
         row.title,
         Audience(row.declared) if row.declared else None,
         row.members,
+        row.insiders,
         Audience(row.audience),
         row.because,
         row.open,

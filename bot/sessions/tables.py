@@ -21,6 +21,7 @@ place = sa.Table(
     sa.Column("declared", sa.Text),
     sa.Column("declared_by", sa.Text),
     sa.Column("members", sa.Integer),
+    sa.Column("insiders", sa.Boolean),
     sa.Column("audience", sa.Text, nullable=False),
     sa.Column("because", sa.Text, nullable=False),
     sa.Column("open", sa.Boolean, nullable=False, server_default=sa.true()),
@@ -34,7 +35,8 @@ place = sa.Table(
     sa.CheckConstraint("declared IN ('room', 'company', 'external')", name="declared"),
 )
 
-"""`untold`: it counts as wider than before, which its readers learn with the next answer (mail)."""
+"""`insiders`: the platform vouches that everybody in it is of the company (false: that somebody is not). `untold`: it
+counts as wider than before, which its readers learn with the next answer (mail)."""
 
 presence = sa.Table(
     "presence",

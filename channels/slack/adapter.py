@@ -62,7 +62,7 @@ class Slack:
         clock, supervisor = context.clock, context.supervisor
         self._client = Client(settings.bot_token.get_secret_value(), settings.base_url)
         self._state = State(clock)
-        self._directory = Directory(self._client, clock, supervisor, self._state)
+        self._directory = Directory(self._client, clock, supervisor, self._state, settings.company_team)
         self._drafts = Drafts(self._client, clock, supervisor, self._state)
         self._deliverer = Deliverer(self._client, context.files, self._drafts, self._state)
         self._finder = Finder(self._client, clock, self._state)
@@ -299,6 +299,9 @@ class Slack:
         headers = {str(name).lower(): str(value) for name, value in dict(answer.headers).items()}
         scopes = frozenset(part.strip() for part in headers.get("x-oauth-scopes", "").split(",") if part.strip())
         self._state.lacking = missing(scopes) if scopes else []
+        declared = self._settings.company_team
+        if declared is not None and declared != team:
+            log.warning("slack: the app is in workspace %s, and channels.slack.company_team says %s", team, declared)
         name = clean_name(str(answer.get("user") or "executive"))
         self._state.where = f"@{name} in {clean_name(str(answer.get('team') or team))}"
         return Me(team, user, str(answer.get("bot_id") or ""), name, scopes)

@@ -11,7 +11,7 @@ import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +29,11 @@ PERSON_FRESH = timedelta(hours=1)
 PLACE_FRESH = timedelta(minutes=5)
 AFTER_FAILURE = timedelta(seconds=30)
 _REMEMBERED = 5000
+_PAGE = 200
+_MOST_PAGES = 10
+"""Of members of a channel, or of the workspace: 2,000."""
+_ONE_BY_ONE = 20
+"""People who are looked up one by one; for more, all of the workspace are."""
 _ID = re.compile(r"<@([UW][A-Z0-9]+)")
 
 
@@ -48,6 +53,8 @@ class PersonFact:
     name: str
     bot: bool
     team: str
+    full: bool = False
+    """A full member of that workspace: no guest, no stranger from another, no app, and not gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,10 @@ class PlaceFact:
     members: int | None
     partners: tuple[str, ...] = ()
     """Other organisations in the channel (Slack Connect)."""
+    accounts: tuple[str, ...] | None = None
+    """Everybody in it. Asked for only where a workspace is declared to be the company's."""
+    insiders: bool | None = None
+    """See `Place.insiders`."""
 
 
 V = TypeVar("V")
@@ -92,7 +103,12 @@ class _Memory(Generic[V]):
 
 
 class Directory:
-    def __init__(self, client: Client, clock: Clock, supervisor: Supervisor, state: State) -> None:
+    """`company`: id of the workspace that is declared to be the company's."""
+
+    def __init__(
+        self, client: Client, clock: Clock, supervisor: Supervisor, state: State, company: str | None = None
+    ) -> None:
+        self.company = company
         self._client = client
         self._supervisor = supervisor
         self._state = state
@@ -143,7 +159,47 @@ class Directory:
             self._failed(f"place {channel}", error)
             self._places.put(channel, None)
             return
-        self._places.put(channel, place_fact(answer.get("channel") or {}))
+        fact = place_fact(answer.get("channel") or {})
+        self._places.put(channel, fact)
+        if self.company is not None and fact.kind is not PlaceKind.DIRECT and not fact.partners:
+            accounts = await self._accounts(channel)
+            if accounts is not None:
+                self._places.put(channel, replace(fact, accounts=accounts))
+
+    async def _accounts(self, channel: str) -> tuple[str, ...] | None:
+        """Everybody in a channel, each of them looked up; None if that cannot be had."""
+        found: list[str] = []
+        cursor = ""
+        try:
+            for _ in range(_MOST_PAGES):
+                answer = await self._client.web.conversations_members(channel=channel, limit=_PAGE, cursor=cursor)
+                found += map(str, answer.get("members") or ())
+                cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+                if not cursor:
+                    break
+            else:
+                return None
+            fresh = [user for user in found if not self._people.asked(user)]
+            if len(fresh) > _ONE_BY_ONE:
+                await self._ask_everyone()
+                fresh = [user for user in fresh if not self._people.asked(user)][:_ONE_BY_ONE]
+            for user in fresh:
+                await self._ask_person(user)
+        except Failure as error:
+            self._failed(f"members of {channel}", error)
+            return None
+        return tuple(found)
+
+    async def _ask_everyone(self) -> None:
+        """The whole workspace in a few requests, where one for each would be too many (Web API rate limits)."""
+        cursor = ""
+        for _ in range(_MOST_PAGES):
+            answer = await self._client.web.users_list(limit=_PAGE, cursor=cursor)
+            for user in answer.get("members") or ():
+                self._people.put(str(user["id"]), person_fact(user))
+            cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                return
 
     def _failed(self, what: str, error: BaseException) -> None:
         self._state.saw(error)
@@ -153,7 +209,10 @@ class Directory:
 def person_fact(user: Mapping[str, Any]) -> PersonFact:
     profile = user.get("profile") or {}
     name = profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name") or ""
-    return PersonFact(clean_name(str(name)), bool(user.get("is_bot")), str(user.get("team_id") or ""))
+    less = ("deleted", "is_bot", "is_app_user", "is_restricted", "is_ultra_restricted", "is_stranger")
+    # What Slack does not say is not taken for a yes.
+    full = user.get("is_restricted") is False and not any(user.get(what) for what in less)
+    return PersonFact(clean_name(str(name)), bool(user.get("is_bot")), str(user.get("team_id") or ""), full)
 
 
 def place_fact(channel: Mapping[str, Any]) -> PlaceFact:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app
@@ -20,7 +21,15 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from bot.gateway.channel import Accepted, Cursor, Inbox
-from bot.gateway.events import Addressed, CommandInvoked, InboundEvent, MessageEdited, MessageReceived, Thread
+from bot.gateway.events import (
+    Addressed,
+    CommandInvoked,
+    InboundEvent,
+    MessageEdited,
+    MessageReceived,
+    PlaceKind,
+    Thread,
+)
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.supervise import Bell
@@ -73,6 +82,9 @@ class Receiver:
         self._on_assistant = on_assistant
         self._on_new = on_new
         self._joined: set[tuple[str, str]] = set()
+        self._sides: tuple[str, Mapping[str, bool]] = ("", {})
+        """The channel of the event that is being mapped; people of the roster in it, and whether they are of the
+        company."""
         self._mapper = Mapper(me, self, limit)
         self._interactions = Interactions(me, self, limit)
         self._app = self._bolt()
@@ -97,8 +109,31 @@ class Receiver:
     def name(self, user: str) -> str | None:
         return self._me.name if user == self._me.user else self._directory.name(user)
 
+    @property
+    def company(self) -> str | None:
+        return self._directory.company
+
     def place(self, channel: str) -> PlaceFact | None:
-        return self._directory.place(channel)
+        found = self._directory.place(channel)
+        return found if found is None else replace(found, insiders=self._insiders(channel, found))
+
+    def _insiders(self, channel: str, place: PlaceFact) -> bool | None:
+        """Whether all of a channel are of the company; None where that is not known of one of them."""
+        if self.company is None or place.kind is PlaceKind.DIRECT:
+            return None
+        if place.partners:
+            return False
+        of, sides = self._sides
+        if place.accounts is None or of != channel:
+            return None
+        told = [self._insider(user, sides) for user in place.accounts if user != self._me.user]
+        return False if False in told else None if None in told else True
+
+    def _insider(self, user: str, sides: Mapping[str, bool]) -> bool | None:
+        known = self._directory.person(user)
+        if user in sides:
+            return sides[user]
+        return None if known is None else known.full and known.team == self.company
 
     def is_ours(self, channel: str, root: str) -> bool:
         return self._threads.has(channel, root) or (channel, root) in self._joined
@@ -181,7 +216,13 @@ class Receiver:
         # A direct conversation is what its id says; everywhere else it matters who reads along.
         places = [] if not channel or str(channel).startswith("D") else [str(channel)]
         await self._directory.learn([*users, *mentioned(str(event.get("text") or ""))], places)
-        return self._map(mapping)
+        known = self._directory.place(places[0]) if places else None
+        sides = await self._inbox.sides(known.accounts) if known is not None and known.accounts else {}
+        self._sides = (places[0] if places else "", sides)
+        try:
+            return self._map(mapping)
+        finally:
+            self._sides = ("", {})
 
     def _map(self, mapping: Callable[[], tuple[InboundEvent, ...]]) -> tuple[InboundEvent, ...]:
         try:

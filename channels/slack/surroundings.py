@@ -16,6 +16,11 @@ Payload = Mapping[str, Any]
 class Facts(Protocol):
     """What events do not carry."""
 
+    @property
+    def company(self) -> str | None:
+        """The workspace that is declared to be the company's."""
+        ...
+
     def person(self, user: str) -> PersonFact | None: ...
 
     def name(self, user: str) -> str | None: ...
@@ -53,13 +58,19 @@ class Surroundings:
             return Place(kind, "", 2)
         if known is None:
             return Place(kind, "")
-        return Place(kind, known.title, known.members, tuple(partner(team) for team in known.partners))
+        others = tuple(partner(team) for team in known.partners)
+        return Place(kind, known.title, known.members, others, known.insiders)
 
     def person(self, user: str, shown: str = "") -> Sender:
         known = self.facts.person(user)
         nature = Nature.SELF if user == self.me.user else Nature.BOT if known and known.bot else Nature.PERSON
         name = (known.name if known else "") or clean_name(shown) or user
-        return Sender(user, name, nature, Proof.PLATFORM)
+        return Sender(user, name, nature, Proof.PLATFORM, colleague=self._colleague(known))
+
+    def _colleague(self, known: PersonFact | None) -> bool | None:
+        if known is None or self.facts.company is None:
+            return None
+        return known.full and known.team == self.facts.company
 
 
 def partner(team: str) -> Sender:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.events import Addressed, InboundEvent, MessageEdited, MessageReceived
@@ -24,6 +24,8 @@ class MemoryInbox:
         self._seen: set[str] = set()
         self._cursors: dict[str, str] = {}
         self._taking_part: set[tuple[str, str]] = set()
+        self.roster: dict[str, bool] = {}
+        """Accounts of people of the roster, and whether they count as the company's."""
         self._failures = 0
         self._changed = asyncio.Event()
 
@@ -62,6 +64,9 @@ class MemoryInbox:
 
     async def participates(self, refs: Sequence[str], address: str) -> bool:
         return any((ref, address) in self._taking_part for ref in refs)
+
+    async def sides(self, addresses: Sequence[str]) -> Mapping[str, bool]:
+        return {address: side for address, side in self.roster.items() if address in addresses}
 
     async def is_known(self, address: str) -> bool:
         return self._people is None or address in self._people

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.events import Addressed, InboundEvent, MessageEdited, MessageReceived, Nature
@@ -79,6 +79,9 @@ class GatedInbox:
 
     async def participates(self, refs: Sequence[str], address: str) -> bool:
         return any(m.ref in refs and m.sender.address == address for m in self.messages())
+
+    async def sides(self, addresses: Sequence[str]) -> Mapping[str, bool]:
+        return {}
 
     async def is_known(self, address: str) -> bool:
         return address in self.people

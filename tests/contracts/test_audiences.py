@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from tests.contracts.bench import Talk, Who
-from tests.contracts.core import Core
+from tests.contracts.benches.slack import IDS, ROOM, SlackEnd
+from tests.contracts.core import Core, living
 from tests.contracts.those import those
+from tests.fakes.slack_world import TEAM
 
 RUNWAY = "Our runway is 14 months."
 QUESTION = "How long is our runway?"
@@ -74,3 +79,24 @@ async def test_what_two_people_say_in_private_stays_with_each(core: Core) -> Non
     await core.turn(Who.ANN, "Our runway is 14 months.")
     assert b"14 months" in await core.turn(Who.ANN, QUESTION)
     assert b"14 months" not in await core.turn(Who.BEN, QUESTION)
+
+
+async def test_full_members_of_the_companys_workspace_write_and_count_as_the_company_without_an_entry() -> None:
+    with TemporaryDirectory(prefix="oe-") as folder:
+        far = SlackEnd()
+        far.more = {"company_team": TEAM}
+        async with far, living(far, Path(folder)) as core:
+            await core.turn(Who.EVE, "Hello, we have not met.")
+            world = far.fake.world
+            world.join(ROOM, IDS[Who.EVE])
+            await core.turn(Who.EVE, "And here?", Talk.GROUP)
+            await core.command(Who.EVE, "/room company", "Only a principal can say", Talk.GROUP)
+            # Ben is in it, too, and has never said a word.
+            await core.command(Who.ANN, "/room company", "This place counts as company", Talk.GROUP)
+            world.add_user("U0GUEST001", "Guest", guest=True)
+            world.join(ROOM, "U0GUEST001")
+            await core.shows("From now on I treat this place as external", Talk.GROUP)
+            await core.settled()
+            (row,) = core.rows("SELECT audience, because FROM place WHERE key LIKE ?", f"%{ROOM}")
+            assert row["audience"] == "external"
+            assert "full member of our workspace" in row["because"]

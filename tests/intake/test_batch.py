@@ -19,6 +19,7 @@ from bot.intake.tables import Hold
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import BootId
 from bot.sessions.tables import turn
+from tests.clock import START
 from tests.intake.desk import Desk
 from tests.intake.events import DM, GROUP, TOPIC, command, message, press
 from tests.sessions.rooms import CHANNEL
@@ -210,18 +211,18 @@ async def test_what_a_cut_message_says_of_the_cut_is_not_the_senders_own_word(de
 
 
 def poisoned(key: str) -> InboundEvent:
-    """Trips over a bug: no such command."""
-    return command(key, "no-such-command")
+    """Trips over a bug: a time that says of no zone."""
+    return command(key, "help", at=START.replace(tzinfo=None))
 
 
 async def test_an_event_that_trips_over_a_bug_is_parked_and_the_others_go_on(desk: Desk) -> None:
     cursor = Cursor("updates", "7")
     answers = await desk.accept(message("1", "a"), poisoned("2"), message("3", "b"), cursor=cursor)
     assert list(answers) == [NEW, REFUSED, NEW]
-    assert await desk.states() == [("a", "claimed"), ("/no-such-command", "parked"), ("b", "queued")]
+    assert await desk.states() == [("a", "claimed"), ("/help", "parked"), ("b", "queued")]
     assert await desk.intake.port(CHANNEL).cursor("updates") == "7"
     assert [row.reason for row in await desk.database.read(lambda c: store.parked(c, 5))] == [
-        "internal error (KeyError)"
+        "internal error (TypeError)"
     ]
     assert await desk.one(poisoned("2")) is DUPLICATE
 

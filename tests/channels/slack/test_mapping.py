@@ -32,6 +32,7 @@ ME = Me("T1", "UBOT", "B1")
 
 @dataclass
 class Known:
+    company: str | None = None
     people: dict[str, PersonFact] = field(default_factory=lambda: {"U1": PersonFact("Ann", bot=False, team="T1")})
     places: dict[str, PlaceFact] = field(default_factory=dict)
     ours: set[tuple[str, str]] = field(default_factory=set)
@@ -139,7 +140,7 @@ def test_why_it_is_spoken_to() -> None:
     ],
 )
 def test_case_74_and_75_neither_bots_nor_ourselves_are_heard(more: dict[str, Any]) -> None:
-    known = Known({"UROBOT": PersonFact("Robot", bot=True, team="T1")})
+    known = Known(people={"UROBOT": PersonFact("Robot", bot=True, team="T1")})
     event = said("<@UBOT> hi", **more)
     assert mapped(event, known) == ()
     assert mapped({**event, "type": "app_mention"}, known) == ()

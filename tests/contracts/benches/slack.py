@@ -41,6 +41,8 @@ class SlackEnd(FarEnd):
         world.add_user(ROBOT, "Robot", is_bot=True)
         world.add_conversation(ROOM, "channel", "general", [IDS[Who.ANN], IDS[Who.BEN]])
         self._roots: dict[Talk, str] = {}
+        self.more: dict[str, object] = {}
+        """Settings beyond what every test needs."""
 
     async def __aenter__(self) -> FarEnd:
         await self.fake.__aenter__()
@@ -55,6 +57,7 @@ class SlackEnd(FarEnd):
             "bot_token": BOT_TOKEN,
             "app_token": APP_TOKEN,
             "base_url": self.fake.base_url,
+            **self.more,
         }
 
     def address(self, who: Who) -> str:

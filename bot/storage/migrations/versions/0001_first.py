@@ -183,7 +183,7 @@ def upgrade() -> None:
         sa.Column("active", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
-        sa.CheckConstraint("origin IN ('settings', 'paired')", name=op.f("ck_person_origin")),
+        sa.CheckConstraint("origin IN ('settings', 'paired', 'workspace')", name=op.f("ck_person_origin")),
         sa.CheckConstraint("role IN ('principal', 'member', 'guest')", name=op.f("ck_person_role")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_person")),
     )
@@ -247,6 +247,7 @@ def upgrade() -> None:
         sa.Column("asked_at", sa.BigInteger()),
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("audience IN ('person', 'room', 'company', 'external')", name=op.f("ck_place_audience")),
+        sa.Column("insiders", sa.Boolean()),
         sa.CheckConstraint("declared IN ('room', 'company', 'external')", name=op.f("ck_place_declared")),
         sa.CheckConstraint("hears IN ('addressed', 'threads', 'all')", name=op.f("ck_place_hears")),
         sa.CheckConstraint("kind IN ('direct', 'group', 'channel', 'mail')", name=op.f("ck_place_kind")),
@@ -310,7 +311,7 @@ def upgrade() -> None:
         sa.Column("reachable", sa.Boolean(), server_default=sa.text("1"), nullable=False),
         sa.Column("greeted_at", sa.BigInteger()),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.CheckConstraint("origin IN ('settings', 'paired')", name=op.f("ck_handle_origin")),
+        sa.CheckConstraint("origin IN ('settings', 'paired', 'workspace')", name=op.f("ck_handle_origin")),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_handle_person_id")),
         sa.PrimaryKeyConstraint("channel", "address", name=op.f("pk_handle")),
     )
