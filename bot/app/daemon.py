@@ -37,6 +37,7 @@ from bot.intake import store as inbox_store
 from bot.intake.batch import Rules
 from bot.intake.service import Intake
 from bot.kernel.errors import PermanentError
+from bot.kernel.garbage import set_aside
 from bot.kernel.ids import BootId, new_id
 from bot.kernel.notify import notify, watchdog_interval
 from bot.kernel.retry import Backoff
@@ -199,7 +200,6 @@ class Daemon:
             settings.intake.album_wait,
             settings.intake.max_text,
             settings.access.pairing_requests,
-            settings.company.time_zone,
         )
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         daemon = cls(
@@ -232,7 +232,7 @@ class Daemon:
         self.work.service("tasks", self.tasks.run())
         await self.knowledge.worker.start()
         self.work.service("watchdog", self._watchdog())
-        gc.freeze()  # so does what the start has imported: a full collection holds up the loop for what it looks at
+        self.work.service("garbage", set_aside(self.store.clock))
         notify(os.environ, "READY=1")
         head = self.store.recorder.head
         log.info("started, version %s, boot %s, audit head %d:%s", VERSION, self.boot, head.id, head.hash)

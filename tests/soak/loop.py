@@ -15,7 +15,9 @@ def together(lives: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """`lives`: what each `Watch` wrote. Milliseconds, rounded up."""
     sums: dict[str, Counter[int]] = {name: Counter() for name in ("late", "own", "pieces", "garbage")}
     worst: dict[str, list[list[Any]]] = {name: [] for name in ("worst", "passes")}
+    objects = 0
     for life in lives:
+        objects = max(objects, life["objects"])
         for name, counter in sums.items():
             counter.update({int(ms): count for ms, count in life[name].items()})
         for name, longest in worst.items():
@@ -26,6 +28,7 @@ def together(lives: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "own": _spread(sums["own"]),
         "piece": _spread(sums["pieces"]),
         "garbage": _spread(sums["garbage"]),
+        "objects": objects,
         **{name: sorted(longest, reverse=True)[:WORST] for name, longest in worst.items()},
     }
 

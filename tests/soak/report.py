@@ -80,7 +80,7 @@ def _loop(found: Mapping[str, Any]) -> str:
         f"({piece['over']} over 100 ms), between two ticks at most {own['max_ms']} ms (p99.9 {own['p999_ms']}, p99 "
         f"{own['p99_ms']}, {own['over']} over 100 ms); late by {late['max_ms']} ms at most (p99.9 {late['p999_ms']}, "
         f"p99 {late['p99_ms']}, {late['over']} over 100 ms), the machine's other work included; collecting garbage at "
-        f"most {garbage['max_ms']} ms at a time"
+        f"most {garbage['max_ms']} ms at a time, over {loop['objects']} objects"
     )
 
 

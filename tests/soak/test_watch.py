@@ -53,8 +53,8 @@ def test_lives_are_put_together() -> None:
     bad = {name: {"130": 1} for name in ("late", "own", "pieces", "garbage")}
     found = loop.together(
         [
-            {**quiet, "worst": [[40, 50, "a"]], "passes": []},
-            {**bad, "worst": [[130, 130, "b"]], "passes": [[130, 9, "c"]]},
+            {**quiet, "objects": 7, "worst": [[40, 50, "a"]], "passes": []},
+            {**bad, "objects": 3, "worst": [[130, 130, "b"]], "passes": [[130, 9, "c"]]},
         ]
     )
     assert found["ticks"] == 100

@@ -45,6 +45,8 @@ class Watch:
         """All by milliseconds, rounded down."""
         self._worst: list[tuple[int, int, str]] = []
         """Own time and wall time in milliseconds, and what it was."""
+        self._objects = 0
+        """That the last full collection left for the next to look at, at most so far."""
         self._passes: list[tuple[int, int, str]] = []
         """Own time and lateness of ticks, and what ran before them."""
         self._calls = 0
@@ -76,6 +78,7 @@ class Watch:
             "own": self._own,
             "pieces": self._pieces,
             "garbage": self._garbage,
+            "objects": self._objects,
             "worst": sorted(self._worst, reverse=True),
             "passes": sorted(self._passes, reverse=True),
         }
@@ -133,13 +136,15 @@ class Watch:
             if began is not None and time.perf_counter() - began > LOOK:
                 self._seen = _where(sys._current_frames().get(thread))
 
-    def _garbage_collected(self, phase: str, _info: Any) -> None:
+    def _garbage_collected(self, phase: str, info: Any) -> None:
         if phase == "start":
             self._collecting = time.thread_time()
-        else:
-            took = time.thread_time() - self._collecting
-            self._collected += took
-            self._garbage[int(1000 * took)] += 1
+            return
+        took = time.thread_time() - self._collecting
+        self._collected += took
+        self._garbage[int(1000 * took)] += 1
+        if info["generation"] == 2:
+            self._objects = max(self._objects, len(gc.get_objects()))
 
 
 def _keep(worst: list[tuple[int, int, str]], one: tuple[int, int, str]) -> None:
