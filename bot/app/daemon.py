@@ -200,6 +200,7 @@ class Daemon:
             settings.intake.album_wait,
             settings.intake.max_text,
             settings.access.pairing_requests,
+            settings.company.time_zone,
         )
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         daemon = cls(
