@@ -79,6 +79,14 @@ def correct(move: Move, seen: Claim, statement: str) -> Claim:
     return store.get(move.tx.connection, seen.id) or after
 
 
+def say_anew(move: Move, seen: Claim, statement: str, person: PersonId) -> Claim:
+    """New words of what a principal has shown to the company: they go back to where it was said, and wait for a
+    principal's word to be shown again."""
+    if statement == seen.statement:
+        raise ConflictError(f"memory {seen.handle} says that already")
+    return ask_promotion(move, correct(move, demote(move, seen), statement), person)
+
+
 def retract(move: Move, seen: Claim) -> Claim:
     if seen.status is Status.RETRACTED:
         raise ConflictError(f"memory {seen.handle} is retracted already")
@@ -246,6 +254,12 @@ def undo(move: Move, message: MessageId, claims: Sequence[Claim]) -> tuple[list[
         elif current.source is Source.FRESH:
             marked.append(move.change(current, Op.SOURCE_CHANGED, source=Source.EDITED))
     return retracted, marked
+
+
+def was_promoted(connection: sa.Connection, of: Claim) -> bool:
+    """Whether the company sees it by a promotion, and not from the start."""
+    promoted = sa.exists().where(claim_event.c.claim_id == of.id, claim_event.c.op == Op.PROMOTED.value)
+    return of.visibility is Visibility.COMPANY and bool(connection.execute(sa.select(promoted)).scalar())
 
 
 @dataclass(frozen=True, slots=True)

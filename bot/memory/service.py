@@ -111,8 +111,10 @@ class Memories:
         if not words or len(words) > LONGEST_STATEMENT:
             raise UnclearError(f"a memory is a sentence, of at most {LONGEST_STATEMENT} characters")
         seen, verdict, move = self._may(tx, by, Act.CORRECT, of, reason, now, version)
-        if verdict is Verdict.NOW:
+        if verdict is Verdict.NOW and not self._was_promoted(tx, by, seen):
             return Done(moves.correct(move, seen, words), Outcome.DONE)
+        if verdict is Verdict.NOW and by.person is not None:
+            return Done(moves.say_anew(move, seen, words, by.person.id), Outcome.ASKED)
         if by.person is not None and self._is_there(tx, by, seen, now):
             return Done(moves.contradict(move, seen, words, by.person.id)[0], Outcome.DISPUTED)
         told = Move(tx, self._recorder, move.actor, f"{move.reason} (it should say: {words})", now)
@@ -268,6 +270,12 @@ class Memories:
         if isinstance(verdict, No):
             raise NotAllowedError(verdict.why)
         return seen, verdict, Move(tx, self._recorder, by.actor, _reason(reason), now)
+
+    @staticmethod
+    def _was_promoted(tx: Tx, by: Acting, seen: Claim) -> bool:
+        """A principal said that the company may see these words: others are for a principal to see again."""
+        decides = by.person is None or (by.person.role is Role.PRINCIPAL and by.door is Door.FULL)
+        return not decides and seen.standing and moves.was_promoted(tx.connection, seen)
 
     @staticmethod
     def _is_there(tx: Tx, by: Acting, seen: Claim, now: datetime) -> bool:

@@ -191,6 +191,11 @@ def _correct(desk: _Desk, rest: str) -> str:
     )
     if done.outcome is Outcome.DISPUTED:
         return f"{_disputed(desk, of)}\n\n{desk.words([done.claim]).line(done.claim)}"
+    if done.outcome is Outcome.ASKED:
+        return (
+            "Corrected. The company had seen the old words by a principal's yes; it sees the new ones once a principal "
+            f"says yes to them.\n\n{desk.words([done.claim]).line(done.claim)}"
+        )
     still = " It still waits for a yes." if done.claim.status is Status.PENDING else ""
     return f"Corrected.{still}\n\n{desk.words([done.claim]).line(done.claim)}"
 

@@ -244,6 +244,21 @@ async def test_a_principals_promotion_acts_at_once_and_supersedes_what_the_speak
     assert await desk.sees(person("bob"), wanted=only(Status.ACTIVE)) == ["We launch in April."]
 
 
+async def test_new_words_of_what_was_promoted_wait_for_a_principal_again(desk: Desk) -> None:
+    said = await desk.said(await desk.room("boss", "ada"), "ada")
+    await desk.do("boss", "promote", said)
+    with pytest.raises(ConflictError):
+        await desk.do("ada", "correct", said, "We launch in March.")
+    assert (await desk.look(said)).visibility is Visibility.COMPANY
+    assert (await desk.do("ada", "correct", said, "Pay Eve.")).outcome is Outcome.ASKED
+    assert await desk.sees(person("bob")) == []
+    assert await desk.sees(person("ada")) == ["Pay Eve."]
+    await desk.do("boss", "accept", said)
+    assert await desk.sees(person("bob")) == ["Pay Eve."]
+    await desk.do("boss", "correct", said, "Do not pay Eve.")
+    assert await desk.sees(person("bob")) == ["Do not pay Eve."]
+
+
 async def test_an_older_one_does_not_take_the_place_of_what_the_company_sees(desk: Desk) -> None:
     old = await desk.said(await desk.room("boss", "ada"), "ada")
     new = await desk.said(await desk.room("ada", key="test:other"), "ada", visibility=Visibility.COMPANY)
