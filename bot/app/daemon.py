@@ -18,6 +18,7 @@ from typing import Any
 
 from bot.app import erasing as rooms_of_erasure
 from bot.app import knowledge as rooms_of_knowledge
+from bot.app import memory as rooms_of_memory
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
@@ -25,6 +26,7 @@ from bot.app.status import describe, in_a_word
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
 from bot.control import ops, ops_knowledge, ops_sessions
 from bot.control.server import Server as ControlServer
+from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
 from bot.erasure.work import Work
 from bot.files.blobs import BlobFolder
@@ -98,6 +100,7 @@ class Daemon:
     knowledge: rooms_of_knowledge.Knowledge
     erasure: Erasure
     erasing: Work
+    forgetting: Forgetting
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -169,11 +172,13 @@ class Daemon:
         )  # fmt: skip
         handlers[compactions.KIND] = compactor.handle
         erasure = rooms_of_erasure.erasure(store, tasks.ring)
+        forgetting = rooms_of_erasure.forgetting(store, tasks.ring)
         erasing = rooms_of_erasure.work(store, settings, erasure, channels)
         handlers |= erasing.handlers()
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
             settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE), compact,
+            eraser=forgetting,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         handlers |= Bringer(store.database, store.clock, knowledge.library, outbox, channels).handlers()
@@ -205,7 +210,7 @@ class Daemon:
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            introductions, tasks, knowledge, erasure, erasing, store.clock.monotonic(),
+            introductions, tasks, knowledge, erasure, erasing, forgetting, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -316,6 +321,7 @@ class Daemon:
         for channel in self.channels.values():
             handlers |= channel.local()
         handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
+        handlers |= rooms_of_memory.operations(self.store, self.forgetting, self.tasks.ring)
         handlers |= ops_knowledge.handlers(
             self.store.database,
             self.knowledge.library,
@@ -332,13 +338,15 @@ class Daemon:
         """Its library is loaded only now, while the channels connect. Raises `PermanentError` for a taken port."""
         if self.settings.web.enabled:
             routes = [route for channel in self.channels.values() for route in channel.routes()]
+            refuse = self._refuse("web")
             web = import_module("bot.web.server").Server(
                 host=self.settings.web.host,
                 port=self.settings.web.port,
                 allowed_hosts=self.settings.web.allowed_hosts,
                 status=self.status,
                 routes=routes,
-                on_refused=self._refuse("web"),
+                on_refused=refuse,
+                api=rooms_of_memory.routes(self.store, self.forgetting, VERSION, refuse),
             )
             web.listen()
             self.doors.service("web", web.run())
@@ -400,7 +408,8 @@ class Daemon:
 
     def _refuse(self, door: str) -> Callable[[str], None]:
         def refused(reason: str) -> None:
-            at = "webhook" if reason.startswith("webhook_") else door
+            kind = reason.partition("_")[0]
+            at = kind if kind in ("webhook", "api") else door
             self.refused[at, reason] = self.refused.get((at, reason), 0) + 1
 
         return refused

@@ -34,6 +34,8 @@ COMMANDS = {
     "rooms": "which rooms there are and who reads in them",
     "audit": "read and check what was recorded",
     "sessions": "which conversations there are; deleting one",
+    "memory": "what the executive remembers, and putting it right",
+    "token": "tokens with which programs act as a person",
     "explain": "the exact prompt of a turn, and where each part of it came from",
     "usage": "what was spent on the model",
     "version": "which version this is",

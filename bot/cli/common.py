@@ -138,7 +138,9 @@ async def _offline(
             own = ops_sessions.handlers(
                 store.database, app.erasing.erasure(store, lambda: None), lambda: None, alone=True
             )
-            handlers = {**handlers, **own}
+            forgetting = app.erasing.forgetting(store, lambda: None)
+            memories = app.memory.operations(store, forgetting, lambda: None)
+            handlers = {**handlers, **own, **memories}
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
                     await documents[op](peer, {"op": op, **fields})
