@@ -183,6 +183,8 @@ class MessageReceived:
     addressed: Addressed
     reply_path: ReplyPath
     attachments: tuple[Attachment, ...] = ()
+    answers: str | None = None
+    """Ref of the message this one answers, if the platform says so."""
     quotes: str | None = None
     """Text of the message this one answers, if the platform hands it along; data, not the sender's words."""
     group: str | None = None

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.gateway.events import MessageReceived, PlaceKind, Proof
+from bot.gateway.events import Addressed, MessageReceived, PlaceKind, Proof
 from bot.gateway.text_write import literal
 from bot.intake import store as inbox
 from bot.kernel.errors import PermanentError
@@ -115,7 +115,7 @@ class Keeping:
         own = [row for row in rows if row.person == asking.person and isinstance(row.event, MessageReceived)]
         earlier: tuple[tuple[MessageId, int], ...] = ()
         if not any(isinstance(row.event, MessageReceived) and row.event.attachments for row in own) or wish.name:
-            earlier = await self._earlier(turn, wish)
+            earlier = await self._earlier(turn, wish, event)
             if not earlier:
                 return Told(WHICH) if wish.command and wish.alone else None
         refusal = GUESTS if not may_bring(person) or person is None else None
@@ -127,9 +127,12 @@ class Keeping:
             meant, refusal = audience_for(audience), error.message
         return Keep(asking.id, wish.alone, meant, proven(event), earlier, refusal)
 
-    async def _earlier(self, turn: Turn, wish: Wish) -> tuple[tuple[MessageId, int], ...]:
-        """Files of the last message that has any, or that of this name."""
+    async def _earlier(self, turn: Turn, wish: Wish, event: MessageReceived) -> tuple[tuple[MessageId, int], ...]:
+        """Files of the message that is answered; without one, of the last message that has any; or that of this
+        name."""
         said = await self._database.read(lambda c: compaction.everything(c, SessionScope(turn.session)), long=True)
+        if event.answers is not None and wish.name is None and event.addressed is not Addressed.REPLY:
+            said = [each for each in said if each.ref == event.answers]
         for each in reversed(said if wish.command else said[-LOOK_BACK:]):
             files = [(each.id, n) for n, file in enumerate(each.files) if file.blob is not None]
             if wish.name is not None:

@@ -85,6 +85,7 @@ def message(payload: Payload, where: Where, rules: Rules, lookup: Lookup) -> tup
             addressed=addressed,
             reply_path=path,
             attachments=attachments,
+            answers=_answered(payload, where),
             quotes=quotes_of(payload, lookup),
         ),
     )
@@ -167,6 +168,13 @@ def _addressed(payload: Payload, where: Where, me: Me) -> Addressed:
     if answered and kind != FORWARD and int(answered["author"]["id"]) == me.id:
         return Addressed.REPLY
     return Addressed.THREAD if where.ours else Addressed.NOT
+
+
+def _answered(payload: Payload, where: Where) -> str | None:
+    reference = payload.get("message_reference") or {}
+    if reference.get("type", 0) == FORWARD or not reference.get("message_id"):
+        return None
+    return ref(int(reference.get("channel_id") or where.channel), int(reference["message_id"]))
 
 
 def _command(payload: Payload, body: Body, me: Me, *, alone: bool) -> ParsedCommand | None:

@@ -116,6 +116,7 @@ def _message(message: Message, me: Me, members: Members, limit: int) -> tuple[In
     named = mentions(message, me)
     command = _command(body, named, me, alone=not attachments)
     addressed = _addressed(message, me, named)
+    answered = answered_message(message)
     if command is not None and addressed is not Addressed.NOT:
         return (
             CommandInvoked(
@@ -142,6 +143,7 @@ def _message(message: Message, me: Me, members: Members, limit: int) -> tuple[In
             addressed=addressed,
             reply_path=path,
             attachments=attachments,
+            answers=None if answered is None else ref(message.chat.id, answered.message_id),
             quotes=quotes_of(message),
             group=f"{place_key(message.chat.id)}:{message.media_group_id}" if message.media_group_id else None,
         ),

@@ -333,6 +333,16 @@ async def test_a_file_that_was_sent_before_is_kept_afterwards_by_its_name_or_as_
     assert scene.told(BOSS)[-1] == WHICH
 
 
+async def test_an_answer_to_a_message_means_the_file_of_that_message_and_no_other(scene: Scene) -> None:
+    await scene.sends("m1", BOSS, "What is this?", (POLICY, "policy.md"))
+    await scene.sends("m2", BOSS, "And this?", (NEWER, "newer.md"))
+    await scene.hear(replace(message("m3", "/keep"), answers="test:m1"))
+    await scene.hear(replace(message("m4", "/keep"), answers="test:unheard"))
+    await scene.works()
+    assert await scene.statuses() == [("policy.md", 1, "approved")]
+    assert WHICH in scene.told(BOSS)
+
+
 async def test_whom_it_is_for_can_be_said(scene: Scene) -> None:
     await scene.sends("m1", BOSS, "/keep department:Finance", (POLICY, "policy.md"))
     await scene.works()

@@ -76,8 +76,11 @@ def test_an_answer_to_us_is_for_us_and_a_forward_of_us_is_not() -> None:
     found = received(payload("really?", **reply))
     assert found.addressed is Addressed.REPLY
     assert found.quotes == "was sent"
+    assert found.answers is not None
+    assert found.answers.endswith(":900")
     forward = {"message_reference": {"type": 1, "message_id": "900"}, "referenced_message": answered}
     assert received(payload("look", **forward)).addressed is Addressed.NOT
+    assert received(payload("look", **forward)).answers is None
     other = {**reply, "referenced_message": payload("x", author=ALICE)}
     assert received(payload("ok", **other)).addressed is Addressed.NOT
     gone = {**reply, "referenced_message": None}

@@ -95,6 +95,8 @@ def test_an_answer_to_us_is_for_us_and_one_to_another_is_not() -> None:
     ours = message(GROUP, BOT, message_id=9, text="what I said")
     found = received(message(GROUP, text="and then?", reply_to_message=ours))
     assert (found.addressed, found.quotes) == (Addressed.REPLY, "what I said")
+    assert found.answers is not None
+    assert found.answers.endswith(":9")
     theirs = message(GROUP, {**ALICE, "id": 8}, message_id=9, text="x")
     assert addressed("no", reply_to_message=theirs) is Addressed.NOT
     picked = received(
