@@ -18,7 +18,7 @@ from typing import Any
 
 from bot.app import erasing as rooms_of_erasure
 from bot.app import knowledge as rooms_of_knowledge
-from bot.app import memory as rooms_of_memory
+from bot.app import rights as rooms_of_rights
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
@@ -321,7 +321,7 @@ class Daemon:
         for channel in self.channels.values():
             handlers |= channel.local()
         handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
-        handlers |= rooms_of_memory.operations(self.store, self.forgetting, self.tasks.ring)
+        handlers |= rooms_of_rights.operations(self.store, self.forgetting, self.tasks.ring)
         handlers |= ops_knowledge.handlers(
             self.store.database,
             self.knowledge.library,
@@ -346,7 +346,7 @@ class Daemon:
                 status=self.status,
                 routes=routes,
                 on_refused=refuse,
-                api=rooms_of_memory.routes(self.store, self.forgetting, VERSION, refuse),
+                api=rooms_of_rights.routes(self.store, self.forgetting, VERSION, refuse),
             )
             web.listen()
             self.doors.service("web", web.run())

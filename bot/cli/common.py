@@ -139,7 +139,7 @@ async def _offline(
                 store.database, app.erasing.erasure(store, lambda: None), lambda: None, alone=True
             )
             forgetting = app.erasing.forgetting(store, lambda: None)
-            memories = app.memory.operations(store, forgetting, lambda: None)
+            memories = app.rights.operations(store, forgetting, lambda: None)
             handlers = {**handlers, **own, **memories}
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
