@@ -11,6 +11,7 @@ from bot.app.opening import Store
 from bot.app.settings import derived_key
 from bot.audit import erasing as of_audit
 from bot.audit.recorder import Recorder
+from bot.company import erasing as of_company
 from bot.erasure.copies import Copies, no_copies
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Eraser, Erasure
@@ -31,7 +32,7 @@ from config.schema import Settings
 
 REDACTORS = (
     of_sessions.redact, of_orchestrator.redact, of_intake.redact, of_outbox.redact, of_tasks.redact, of_memory.redact,
-    of_audit.redact,
+    of_company.redact, of_audit.redact,
 )  # fmt: skip
 """That of the transcript first: it says in which turns the words were said."""
 
