@@ -7,7 +7,7 @@ not be logged (`vocabulary`).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -484,4 +484,5 @@ class Record:
 
 
 def payload_fields(payload: Payload) -> dict[str, object]:
-    return asdict(payload)
+    """By name, as they are: immutable values."""
+    return {name: getattr(payload, name) for name in type(payload).__dataclass_fields__}

@@ -23,6 +23,7 @@ from bot.storage.metadata import UtcDateTime
 
 _INSERT = audit.insert()
 _INSERT_TEXT = content.insert()
+_INSTANT = UtcDateTime()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def read_head(connection: sa.Connection) -> Head:
 
 
 def stored_instant(at: datetime) -> int | None:
-    return UtcDateTime().process_bind_param(at, None)  # type: ignore[arg-type]
+    return _INSTANT.process_bind_param(at, None)  # type: ignore[arg-type]
 
 
 def _storable(value: object, redactor: Redactor) -> object:

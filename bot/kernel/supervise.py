@@ -90,8 +90,8 @@ def start(name: str, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 
 async def cancel(task: asyncio.Task[Any]) -> None:
     """Cancel and wait for the end; what the task raised was already logged by its done callback."""
-    task.cancel()
-    await asyncio.wait({task})
+    if task.cancel():
+        await asyncio.wait({task})
 
 
 async def to_the_end(work: Coroutine[Any, Any, T], name: str) -> T:

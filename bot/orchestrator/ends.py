@@ -87,7 +87,9 @@ class Ends:
         if isinstance(decision, Answer):
             permitted = prompted.links | answered.links
             decision = replace(decision, text=await cleaned(decision.text, permitted))
-            text = await cleaned(said_with_sources(decision.text, answered.sources), permitted)
+            text = said_with_sources(decision.text, answered.sources)
+            if text != decision.text:
+                text = await cleaned(text, permitted)
         greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
         if greeting is not None:
             text = f"{text}\n\n{FIRST_CONTACT}"

@@ -80,16 +80,19 @@ def build(
     `current`: the messages to answer, in order. `remembered`: the block of past decisions, if there is anything."""
     system = (Text(frame.persona, CacheMark.LONG), Text(company, CacheMark.SHORT))
     most = frame.history_tokens * tokens.CHARACTERS // 2
-    kept, start = _within(history, frame.history_tokens, most)
-    past = [*_head(earlier, cut=start is not None), *(_message(said, most) for said in kept)]
-    origins = {text_of(said): said.id for said in (*kept, *current)}
+    texts = {said.id: text_of(said) for said in (*history, *current)}
+    shown = {said.id: shortened(texts[said.id], most) for said in history}
+    kept, start = _within(history, frame.history_tokens, shown)
+    # A message that is very long has its middle cut, the same way ever after.
+    past = [*_head(earlier, cut=start is not None), *(Message(s.role, (Text(shown[s.id]),)) for s in kept)]
+    origins = {texts[said.id]: said.id for said in (*kept, *current)}
     if past:
         past[-1] = _marked(past[-1])
     blocks: list[Block] = [Text(_context(context))]
     if remembered:
         blocks.append(Text(remembered))
     for said in current:
-        blocks.append(Text(words(said)))
+        blocks.append(Text(texts[said.id]))
         blocks.extend(pictures.get(said.id, ()))
     messages = (*past, Message("user", tuple(blocks)))
     request = Request(frame.model, system, messages, max_tokens=frame.max_tokens, deadline=frame.deadline)
@@ -132,18 +135,18 @@ def _head(earlier: Earlier, *, cut: bool) -> list[Message]:
     return [Message("user", tuple(blocks))] if blocks else []
 
 
-def _within(history: Sequence[Said], budget: int, most: int) -> tuple[list[Said], TurnId | None]:
+def _within(history: Sequence[Said], budget: int, shown: Mapping[MessageId, str]) -> tuple[list[Said], TurnId | None]:
     """The whole history, or, once it is over budget, its newest turns that fill half of it.
 
     Half, and then unchanged for many turns: a window that moved with every turn would change the prompt's beginning
     every time, and nothing of it could be kept by the provider.
     """
-    if sum(_size(said, most) for said in history) <= budget:
+    if sum(tokens.of_text(shown[said.id]) for said in history) <= budget:
         return list(history), None
     kept: list[Said] = []
     size = 0
     for said in reversed(history):
-        size += _size(said, most)
+        size += tokens.of_text(shown[said.id])
         if size > budget // 2 and kept and said.turn != kept[-1].turn:
             break
         kept.append(said)
@@ -151,18 +154,9 @@ def _within(history: Sequence[Said], budget: int, most: int) -> tuple[list[Said]
     return kept, kept[0].turn if kept else None
 
 
-def _size(said: Said, most: int) -> int:
-    return tokens.of_text(shortened(text_of(said), most))
-
-
 def text_of(said: Said) -> str:
     """A message of the transcript as a request has it."""
     return words(said) if said.role == "user" else said.body.text
-
-
-def _message(said: Said, most: int) -> Message:
-    """A message of the history; one that is very long has its middle cut, the same way ever after."""
-    return Message(said.role, (Text(shortened(text_of(said), most)),))
 
 
 def _marked(message: Message) -> Message:

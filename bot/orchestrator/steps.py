@@ -38,7 +38,7 @@ from bot.orchestrator.recollection import TRUSTED
 from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.people import store as people
-from bot.sessions import compaction, places, threads, transcript
+from bot.sessions import compaction, threads, transcript
 from bot.sessions.audience import Audience
 from bot.sessions.taint import others_words
 from bot.sessions.transcript import Said
@@ -71,7 +71,6 @@ class Steps:
             standing = None if self._p.recall is None else memory.standing(connection, scope)
             recalled = Recalled(
                 session,
-                places.get(connection, session.place),
                 transcript.history(connection, scope),
                 compaction.earlier(connection, scope),
                 people.by_ids(connection, wanted),
@@ -221,12 +220,11 @@ class Steps:
 
     def _context(self, rows: Sequence[inbox.Row], recalled: Recalled) -> prompts.Context:
         asker = recalled.people.get(rows[-1].person) if rows[-1].person else None
-        place = recalled.place
         return prompts.Context(
             self._p.clock.now(),
             asker.time_zone if asker else self._p.default_zone,
             recalled.session.audience,
-            place.title if place and place.title else "a direct conversation",
+            recalled.session.title or "a direct conversation",
             recalled.session.channel,
         )
 

@@ -26,7 +26,6 @@ from bot.orchestrator.loop import Answered
 from bot.orchestrator.tools import Asker, Registry
 from bot.outbox.service import Outbox
 from bot.people.model import Person
-from bot.sessions import places
 from bot.sessions.compaction import Earlier
 from bot.sessions.threads import Session
 from bot.sessions.transcript import Said
@@ -37,7 +36,6 @@ from bot.storage.database import Database
 @dataclass(frozen=True, slots=True)
 class Recalled:
     session: Session
-    place: places.Known | None
     history: list[Said]
     earlier: Earlier
     """What stands before the history."""

@@ -33,11 +33,13 @@ class Session:
     """What its place lets the executive hear."""
     shared: bool = False
     """Somebody besides its first writer was seen writing in its thread."""
+    title: str = ""
+    """Of its place."""
 
 
 def _select(*more: sa.ColumnElement[str]) -> sa.Select[Any]:
     busy = sa.exists().where(turn.c.session_id == session.c.id, among(turn.c.state, OCCUPYING))
-    return sa.select(session, place.c.audience, place.c.hears, busy.label("busy"), *more).select_from(
+    return sa.select(session, place.c.audience, place.c.hears, place.c.title, busy.label("busy"), *more).select_from(
         session.join(place, place.c.key == session.c.place_key)
     )
 
@@ -152,6 +154,7 @@ def _session(row: Any) -> Session:
         bool(row.busy),
         Hearing(row.hears),
         row.shared,
+        row.title,
     )
 
 

@@ -19,7 +19,7 @@ async def test_a_thread_key_leads_to_its_session(rooms: Rooms) -> None:
     one, two = await rooms.open(), await rooms.open(f"{ROOM}:7")
     found = await rooms.database.read(lambda c: threads.by_thread(c, [ROOM, f"{ROOM}:7", "test:none"]))
     assert {key: each.id for key, each in found.items()} == {ROOM: one, f"{ROOM}:7": two}
-    assert found[ROOM] == threads.Session(one, CHANNEL, ROOM, Audience.EXTERNAL, 0, 0, lane_busy=False)
+    assert found[ROOM] == threads.Session(one, CHANNEL, ROOM, Audience.EXTERNAL, 0, 0, lane_busy=False, title="Room")
     assert await rooms.database.read(lambda c: threads.key_of(c, two)) == f"{ROOM}:7"
     assert await rooms.database.read(lambda c: threads.get(c, SessionId("none"))) is None
 
