@@ -117,10 +117,7 @@ class Reader:
         private = set()
         for each in claims:
             session = sessions[each.session]
-            if session is None:
-                continue
-            widened = each.audience_epoch != session.audience_epoch
-            if session.audience is Audience.PERSON or widened:
+            if session is None or session.audience is Audience.PERSON or session.audience_epoch != each.audience_epoch:
                 private.add(each.id)
         return private
 
