@@ -17,6 +17,7 @@ from importlib.metadata import version as installed_version
 from typing import Any
 
 from bot.app import erasing as rooms_of_erasure
+from bot.app import extraction as rooms_of_extraction
 from bot.app import knowledge as rooms_of_knowledge
 from bot.app import rights as rooms_of_rights
 from bot.app.guard import may_still_be_sent
@@ -29,6 +30,8 @@ from bot.control.server import Server as ControlServer
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
 from bot.erasure.work import Work
+from bot.extraction.tasks import KIND as EXTRACT
+from bot.extraction.tasks import Extractions
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
 from bot.files.images import Shrinker
@@ -67,7 +70,7 @@ from bot.outbox.service import Outbox
 from bot.people import store as people
 from bot.storage.database import Tx
 from bot.tasks import store as task_store
-from bot.tasks.worker import Done, Handler, Worker
+from bot.tasks.worker import Done, Failed, Handler, Worker
 from config.persona import persona
 from config.rules import local_mail_mode
 from config.schema import Settings
@@ -76,6 +79,8 @@ log = logging.getLogger(__name__)
 
 UPKEEP = "upkeep"
 UPKEEP_EVERY = timedelta(hours=1)
+TASKS_END_WITHIN = timedelta(seconds=5)
+"""At a stop; what has not ended then runs again after the next start."""
 VERSION = installed_version("openexecutive")
 
 
@@ -145,7 +150,8 @@ class Daemon:
             settings.llm.timeout,
         )
         handlers: dict[str, Handler] = {}
-        tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff())
+        failed: dict[str, Failed] = {}
+        tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff(), failed=failed)
         knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
         handlers |= knowledge.worker.handlers()
         team = Specialists(
@@ -171,6 +177,9 @@ class Daemon:
             compact,
         )  # fmt: skip
         handlers[compactions.KIND] = compactor.handle
+        extract = Extractions(store.recorder, tasks.ring)
+        extractor = rooms_of_extraction.extractor(store, settings, model, meter, specialists(settings))
+        handlers[EXTRACT], failed[EXTRACT] = extractor.handle, extractor.failed
         erasure = rooms_of_erasure.erasure(store, tasks.ring)
         forgetting = rooms_of_erasure.forgetting(store, tasks.ring)
         erasing = rooms_of_erasure.work(store, settings, erasure, channels)
@@ -179,6 +188,7 @@ class Daemon:
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
             settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE), compact,
             eraser=forgetting,
+            extract=extract,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         handlers |= Bringer(store.database, store.clock, knowledge.library, outbox, channels).handlers()
@@ -371,6 +381,7 @@ class Daemon:
         await self.receivers.stop()
         drained = await self.lanes.drain(left())
         drained = await self.outbox.drain(left()) and drained
+        await self.tasks.drain(min(left(), TASKS_END_WITHIN))
         await self.work.stop()
         await self.knowledge.index.close()
         await self.doors.stop()

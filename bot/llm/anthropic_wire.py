@@ -66,6 +66,8 @@ def _body(request: Request, model: str) -> MessageCreateParamsStreaming:
     }
     if request.system:
         body["system"] = [_text(block) for block in request.system]
+    if request.must_call is not None:
+        body["tool_choice"] = {"type": "tool", "name": request.must_call, "disable_parallel_tool_use": True}
     if request.thinking and (thinking := _thinking(request.max_tokens, model)) is not None:
         body["thinking"] = thinking
     if request.effort is not None and adaptive(model):

@@ -26,6 +26,7 @@ class Purpose(StrEnum):
     CONSULT = "consult"
     GATE = "gate"
     COMPACTION = "compaction"
+    EXTRACTION = "extraction"
 
 
 class Limit(StrEnum):

@@ -102,6 +102,8 @@ class Request:
     max_tokens: int = 4096
     thinking: bool = False
     effort: Effort | None = None
+    must_call: str | None = None
+    """The tool that the answer has to be a call of; not together with `thinking`."""
     deadline: timedelta = timedelta(minutes=5)
     """The whole call, retries included."""
 

@@ -204,6 +204,16 @@ def standing_in_company(connection: sa.Connection, subject: str) -> list[Claim]:
     return [claim_of(row) for row in rows]
 
 
+def standing_for_company(connection: sa.Connection) -> list[Claim]:
+    """Company claims that stand or wait, oldest first."""
+    rows = connection.execute(
+        sa.select(claim)
+        .where(claim.c.visibility == Visibility.COMPANY.value, among(claim.c.status, OPEN))
+        .order_by(claim.c.seq)
+    )
+    return [claim_of(row) for row in rows]
+
+
 def of_messages(connection: sa.Connection, messages: Collection[MessageId]) -> list[Claim]:
     """What rests on any of these messages, erased ones left out."""
     rests = sa.select(evidence.c.claim_id).where(evidence.c.message_id.in_(sorted(messages)))

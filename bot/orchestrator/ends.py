@@ -137,12 +137,16 @@ class Ends:
             if keep is not None:
                 keeping.queue(tx, turn, keep, prompted.current, now)
             kept.keep(tx, turn, self._p.meter.requests(turn.id), prompted.built.origins)
+            if self._p.extract is not None and outcome != "refused":
+                self._p.extract.turn(tx, turn.session, turn.id, now)
             self._p.meter.settle(tx, self._p.recorder, turn.id)
             following, notices = self._claim_more(tx, turn.session, now)
             return following, (*queued, *notices)
 
         ended = await self._write_and_send(unit)
         self._p.compact.ring()
+        if self._p.extract is not None:
+            self._p.extract.ring()
         return ended
 
     async def command(self, turn: Turn, row: inbox.Row) -> Next | Overtaken:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.audit.recorder import Recorder
+from bot.extraction.tasks import Extractions
 from bot.files.service import Files
 from bot.gateway.channel import Channel
 from bot.gateway.events import CommandInvoked, MessageReceived, ReplyPath
@@ -121,6 +122,8 @@ class Parts:
     """None: nothing is remembered."""
     eraser: Eraser | None = None
     """None: memories cannot be forgotten."""
+    extract: Extractions | None = None
+    """None: what is said is not read for what is worth remembering."""
 
 
 def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:

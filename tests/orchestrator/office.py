@@ -15,6 +15,8 @@ from bot.app.guard import may_still_be_sent
 from bot.audit import timeline
 from bot.audit.recorder import Recorder
 from bot.audit.timeline import Entry
+from bot.extraction.tasks import Extractions
+from bot.extraction.work import Extractor
 from bot.files.service import Files
 from bot.gateway.channel import Accepted
 from bot.gateway.events import Attachment, InboundEvent, ReplyPath
@@ -156,6 +158,8 @@ class Office:
     """Where documents are handed over to; None: nowhere."""
     recall: Recall | None = None
     eraser: Eraser | None = None
+    reads: bool = False
+    """What is said is read for what is worth remembering, whenever the test says `read`."""
     """None: nothing is remembered."""
     limits: Limits = field(default_factory=lambda: Limits({}, 0.8))
 
@@ -170,7 +174,7 @@ class Office:
     async def open(self) -> Office:
         """A process starts: the first, or one after `kill` or `close`."""
         self._boots += 1
-        boot = BootId(f"boot-{self._boots}")
+        boot = self.lanes_boot = BootId(f"boot-{self._boots}")
         self.supervisor = Supervisor()
         channels = {CHANNEL: self.channel}
         self.outbox = Outbox(
@@ -184,10 +188,15 @@ class Office:
         self.compactor = Compactor(
             self.database, self.recorder, self.clock, model.to(Purpose.COMPACTION), self.meter, "light", self.compact
         )  # fmt: skip
+        self.extract = Extractions(self.recorder, lambda: None)
+        self.extractor = Extractor(
+            self.database, self.recorder, self.clock, model.to(Purpose.EXTRACTION), self.meter, "light", b"k" * 32,
+            "UTC", frozenset({"finance"}),
+        )  # fmt: skip
         parts = Parts(
             self.database, self.recorder, self.clock, self.outbox, cast("Files", self.files), model, frame,
             self.registry, channels, boot, "UTC", "Acme", self.meter, model.to(Purpose.GATE),
-            self.compact, self.recall, self.eraser,
+            self.compact, self.recall, self.eraser, self.extract if self.reads else None,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         keeping = None if self.library is None else Keeping(self.database, self.library)

@@ -287,7 +287,9 @@ def upgrade() -> None:
         sa.Column("cache_written", sa.Integer(), nullable=False),
         sa.Column("micros", sa.BigInteger(), nullable=False),
         sa.Column("estimated", sa.Boolean(), nullable=False),
-        sa.CheckConstraint("purpose IN ('answer', 'consult', 'gate', 'compaction')", name=op.f("ck_spend_purpose")),
+        sa.CheckConstraint(
+            "purpose IN ('answer', 'consult', 'gate', 'compaction', 'extraction')", name=op.f("ck_spend_purpose")
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_spend")),
     )
     op.create_index("ix_spend_day", "spend", ["day"])
@@ -478,7 +480,7 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.CheckConstraint(
-            "purpose IN ('answer', 'consult', 'gate', 'compaction')", name=op.f("ck_turn_prompt_purpose")
+            "purpose IN ('answer', 'consult', 'gate', 'compaction', 'extraction')", name=op.f("ck_turn_prompt_purpose")
         ),
         sa.ForeignKeyConstraint(["turn_id"], ["turn.id"], name=op.f("fk_turn_prompt_turn_id")),
         sa.PrimaryKeyConstraint("turn_id", "number", name=op.f("pk_turn_prompt")),

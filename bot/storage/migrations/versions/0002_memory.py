@@ -208,6 +208,24 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("kind", "ref", name=op.f("pk_to_index")),
     )
     op.create_table(
+        "extraction",
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("prompt", sa.Integer(), nullable=False),
+        sa.Column("proposed", sa.Integer(), nullable=False),
+        sa.Column("written", sa.Integer(), nullable=False),
+        sa.Column("confirmed", sa.Integer(), nullable=False),
+        sa.Column("held", sa.Integer(), nullable=False),
+        sa.Column("refused", sa.Integer(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("source", name=op.f("pk_extraction")),
+    )
+    op.create_index("ix_extraction_session_id", "extraction", ["session_id", "at"])
+    op.create_index("ix_extraction_turn_id", "extraction", ["turn_id"])
+    op.create_table(
         "tombstone",
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("space", sa.Text(), nullable=False),

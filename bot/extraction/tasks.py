@@ -1,0 +1,47 @@
+"""This room's durable work, and how it is queued in the transaction that made it necessary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from bot.audit.events import Actor, Record
+from bot.audit.events_memory import ExtractionQueued
+from bot.audit.recorder import Recorder
+from bot.kernel.ids import MessageId, SessionId, TurnId
+from bot.storage.database import Tx
+from bot.tasks import store as tasks
+
+KIND = "memory.extract"
+ACTOR = Actor("system", "extraction")
+
+
+class Extractions:
+    """Queues what is to be read. Those of one session are read one after the other, in order."""
+
+    def __init__(self, recorder: Recorder, ring: Callable[[], None]) -> None:
+        self._recorder = recorder
+        self._ring = ring
+        self._queued = False
+
+    def turn(self, tx: Tx, session: SessionId, turn: TurnId, now: datetime) -> None:
+        """A turn has ended, and what was said in it is kept."""
+        self._queue(tx, turn, {"turn": turn}, session, turn, now)
+
+    def edited(self, tx: Tx, session: SessionId, turn: TurnId, message: MessageId, now: datetime) -> None:
+        """A message that was read already says something else now."""
+        self._queue(tx, f"message:{message}", {"message": message}, session, turn, now)
+
+    def ring(self) -> None:
+        """After the commit."""
+        if self._queued:
+            self._queued = False
+            self._ring()
+
+    def _queue(
+        self, tx: Tx, key: str, payload: dict[str, str], session: SessionId, turn: TurnId, now: datetime
+    ) -> None:
+        task = tasks.enqueue(tx, KIND, key, payload, now, lane=f"{KIND}:{session}")
+        if task is not None:
+            self._recorder.record(tx, Record(ExtractionQueued(task), ACTOR, session, turn))
+            self._queued = True

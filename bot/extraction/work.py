@@ -1,0 +1,256 @@
+"""The task: a turn is read, outside any transaction; what comes of it is decided and stored in the one that ends it.
+
+Everything that a decision rests on is read again there: a message that was edited meanwhile, a claim that somebody has
+corrected, a memory that was forgotten. A turn has one result, by a unique row; failing, finding nothing and still
+waiting are three states of the task.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor, Record
+from bot.audit.events_memory import ExtractionFailed, ExtractionFinished
+from bot.audit.recorder import Recorder
+from bot.extraction import ask, rules, store
+from bot.extraction.admission import Admission
+from bot.extraction.model import (
+    Candidate,
+    Confirm,
+    Decision,
+    Known,
+    Progress,
+    Refuse,
+    Withdraw,
+    Write,
+)
+from bot.extraction.store import Counted, Reading
+from bot.extraction.tasks import ACTOR
+from bot.kernel.clock import Clock
+from bot.kernel.ids import ClaimId, MessageId, TurnId, new_id
+from bot.llm.budget import OverBudgetError, Spender
+from bot.llm.metered import Meter, spending
+from bot.llm.model import Model
+from bot.memory import moves, tombstones
+from bot.memory import store as memory
+from bot.memory.model import Author, Claim, Op, Source, Status
+from bot.memory.moves import Move
+from bot.storage.database import Database, Tx
+from bot.tasks.store import Task
+from bot.tasks.worker import Done, Later
+
+FEWEST_WORDS = 3
+"""Of people's own words in a turn for which a model is asked; a thank-you costs nothing."""
+TAKEN_BACK = "taken back by its speaker"
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    candidates: tuple[Candidate, ...]
+    author: Author
+    model: str
+    prompt: int
+
+
+class Extractor:
+    """Handles the task."""
+
+    def __init__(
+        self,
+        database: Database,
+        recorder: Recorder,
+        clock: Clock,
+        model: Model,
+        meter: Meter,
+        name: str,
+        tombstone_key: bytes,
+        zone: str,
+        domains: frozenset[str],
+    ) -> None:
+        """`name`: of the light model. `zone`: the company's. `domains`: the specialists' fields, by name."""
+        self._database = database
+        self._recorder = recorder
+        self._clock = clock
+        self._model = model
+        self._meter = meter
+        self._name = name
+        self._key = tombstone_key
+        self._zone = zone
+        self._domains = domains
+
+    async def handle(self, task: Task) -> Done | Later:
+        reading, known = await self._database.read(lambda c: self._look(c, task), long=True)
+        if reading is None:
+            return Done(empty=True)
+        try:
+            with spending(Spender(task.id, reading.person, reading.room.session, reading.room.turn)):
+                proposed = await self._propose(reading, known)
+        except OverBudgetError as error:
+            # Not a failure: it is read when there is money for it, and what follows in its session after it.
+            settle = partial(self._settle, task=task)
+            return Later(error.account.resets_at, "over budget", settle)
+        return Done(lambda tx: self._store(tx, task, reading, proposed), empty=not proposed.candidates)
+
+    def failed(self, tx: Tx, task: Task, error: str, final: bool) -> None:
+        """Hears of a failed attempt, in its transaction."""
+        self._settle(tx, task)
+        reading = self._read(tx.connection, task)
+        session, turn = (None, None) if reading is None else (reading.room.session, reading.room.turn)
+        payload = ExtractionFailed(task.id, task.attempts, error, final)
+        self._recorder.record(tx, Record(payload, ACTOR, session, turn))
+
+    # --- outside the transaction --------------------------------------------------------------------------------------
+
+    def _look(self, connection: sa.Connection, task: Task) -> tuple[Reading | None, Known]:
+        reading = self._read(connection, task)
+        if reading is None or store.is_read(connection, reading.source):
+            return None, Known()
+        return reading, self._known(connection, reading)
+
+    def _read(self, connection: sa.Connection, task: Task) -> Reading | None:
+        if "message" in task.payload:
+            return store.of_message(connection, MessageId(task.payload["message"]), self._zone)
+        return store.of_turn(connection, TurnId(task.payload["turn"]), self._zone)
+
+    def _known(self, connection: sa.Connection, reading: Reading) -> Known:
+        return store.known(connection, reading.room, self._domains)
+
+    async def _propose(self, reading: Reading, known: Known) -> _Proposed:
+        if self._model.provider == "offline":
+            # What the offline mode says is quotations, never advice.
+            said = [each for each in reading.heard if not each.by_executive]
+            found = tuple(rules.candidates(said, known))
+            return _Proposed(found, Author("extractor", f"{rules.NAME}/{rules.VERSION}"), rules.NAME, rules.VERSION)
+        if not _worth_reading(reading):
+            return _Proposed((), Author("extractor", f"{rules.NAME}/{rules.VERSION}"), rules.NAME, rules.VERSION)
+        asked = await ask.ask(self._model, self._name, reading.heard, known)
+        author = Author("extractor", f"{asked.model}/{ask.PROMPT}")
+        return _Proposed(asked.candidates, author, asked.model, ask.PROMPT)
+
+    # --- in the transaction that ends the task ------------------------------------------------------------------------
+
+    def _store(self, tx: Tx, task: Task, before: Reading, proposed: _Proposed) -> None:
+        self._settle(tx, task)
+        now = self._clock.now()
+        reading = self._read(tx.connection, task)
+        if reading is None or reading.source != before.source or store.is_read(tx.connection, reading.source):
+            return  # deleted, or edited once more: that has a task of its own
+        known = self._known(tx.connection, reading)
+        forgotten = partial(self._forgotten, tx.connection, reading)
+        admission = Admission(reading.heard, reading.room, known, proposed.author, now, forgotten, lambda: new_id(now))
+        decisions = admission.decide(proposed.candidates)
+        actor = Actor("model", proposed.author.name)
+        writing = _Writing(tx, self._recorder, actor, now, {each.id: each for each in known.standing})
+        counted = writing.all(decisions)
+        store.note(tx, reading, task.id, proposed.model, proposed.prompt, counted, now)
+        payload = ExtractionFinished(
+            task.id,
+            proposed.model,
+            proposed.prompt,
+            counted.proposed,
+            counted.written,
+            counted.confirmed,
+            counted.held,
+            counted.refused,
+        )
+        room = reading.room
+        self._recorder.record(tx, Record(payload, actor, room.session, room.turn, text=_refusals(decisions)))
+
+    def _forgotten(self, connection: sa.Connection, reading: Reading, candidate: Candidate) -> datetime | None:
+        return tombstones.matches(
+            connection,
+            self._key,
+            reading.room.session,
+            candidate.statement,
+            [each.text for each in candidate.quotes],
+            candidate.subject,
+        )
+
+    def _settle(self, tx: Tx, task: Task) -> None:
+        self._meter.settle(tx, self._recorder, task.id)
+
+
+def _worth_reading(reading: Reading) -> bool:
+    own = [each.text[start:end] for each in reading.heard if not each.by_executive for start, end in each.own]
+    return len(" ".join(own).split()) >= FEWEST_WORDS
+
+
+def _refusals(decisions: Sequence[Decision]) -> str | None:
+    """Why candidates were refused, in numbers."""
+    whys = Counter(each.why.value for each in decisions if isinstance(each, Refuse))
+    return "refused: " + ", ".join(f"{why} {count}" for why, count in sorted(whys.items())) if whys else None
+
+
+class _Writing:
+    """Writes decisions down, each claim from how it stands after those before."""
+
+    def __init__(self, tx: Tx, recorder: Recorder, actor: Actor, now: datetime, current: dict[ClaimId, Claim]) -> None:
+        self._tx = tx
+        self._recorder = recorder
+        self._actor = actor
+        self._now = now
+        self._current = current
+
+    def all(self, decisions: Sequence[Decision]) -> Counted:
+        counts = Counter(self._one(each) for each in decisions)
+        held = sum(isinstance(each, Write) and bool(each.held) for each in decisions)
+        return Counted(len(decisions), counts["written"], counts["confirmed"], held, counts["refused"])
+
+    def _one(self, decision: Decision) -> str:
+        match decision:
+            case Refuse():
+                return "refused"
+            case Write():
+                self._write(decision)
+                return "written"
+            case Confirm():
+                return "confirmed" if self._confirm(decision) else "known"
+            case Progress():
+                told = {"work": decision.work, "owner": decision.owner, "due": decision.due}
+                values = {name: value for name, value in told.items() if value is not None}
+                self._change(decision.claim, Op.WORK_CHANGED, rests_on=decision.evidence, **values)
+                return "written"
+            case Withdraw():
+                move = Move(self._tx, self._recorder, self._actor, TAKEN_BACK, self._now)
+                self._current[decision.claim] = moves.retract(move, self._seen(decision.claim))
+                return "written"
+
+    def _write(self, decision: Write) -> None:
+        new = decision.claim
+        for each in decision.supersedes:
+            self._change(each, Op.SUPERSEDED, by=new.id, status=Status.SUPERSEDED, replaced_by=new.id)
+        for each in decision.disputes:
+            if self._seen(each).status is Status.ACTIVE:
+                self._change(each, Op.DISPUTED, by=new.id, status=Status.DISPUTED)
+        memory.add(self._tx, self._recorder, new, decision.evidence, self._actor)
+        self._current[new.id] = new
+
+    def _confirm(self, decision: Confirm) -> bool:
+        of = self._seen(decision.claim)
+        there = {(one.message, one.start, one.end) for one in memory.evidence_of(self._tx.connection, of.id)}
+        new = tuple(one for one in decision.evidence if (one.message, one.start, one.end) not in there)
+        again = of.source is Source.EDITED and bool(decision.evidence)
+        for each in decision.replaces:
+            self._change(each, Op.SUPERSEDED, by=of.id, status=Status.SUPERSEDED, replaced_by=of.id)
+        if new or again:
+            trust = max((of.trust, *(one.trust for one in new)), key=lambda trust: trust.rank)
+            values = {"source": Source.FRESH} if again else {}
+            self._change(of.id, Op.CONFIRMED, rests_on=new, trust=trust, **values)
+        if decision.settles and self._seen(of.id).status is Status.DISPUTED:
+            self._change(of.id, Op.SETTLED, status=Status.ACTIVE)
+        return bool(new or again)
+
+    def _change(self, claim: ClaimId, op: Op, **values: object) -> None:
+        change: Callable[..., Claim] = memory.change
+        self._current[claim] = change(
+            self._tx, self._recorder, self._seen(claim), op, self._actor, self._now, None, **values
+        )
+
+    def _seen(self, claim: ClaimId) -> Claim:
+        return self._current[claim]
