@@ -68,7 +68,6 @@ class Inbox(Protocol):
         """Whether an active person of the roster has this address on the asking channel."""
         ...
 
-
     async def sides(self, addresses: Sequence[str]) -> Mapping[str, bool]:
         """Of these accounts, those of people of the roster: whether they count as the company's (guests and people who
         were deactivated do not)."""
