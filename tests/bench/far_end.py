@@ -22,7 +22,7 @@ from bot.kernel.supervise import cancel, start
 from tests.bench.crowds import CROWDS, KEEP, Crowd, since
 from tests.bench.report import covered, judge_order
 from tests.fakes.anthropic import FakeAnthropic
-from tests.fakes.anthropic_reply import Reply, say
+from tests.fakes.anthropic_reply import Reply, ToolUse, say
 from tests.fakes.anthropic_script import ModelRequest
 from tests.fakes.faults import JsonObject, Record
 
@@ -33,7 +33,10 @@ Command = Callable[[JsonObject], Awaitable[JsonObject]]
 
 
 def instant(request: ModelRequest) -> Reply:
-    """Answers at once and names the numbers of all messages that it was asked to answer."""
+    """Answers at once and names the numbers of all messages that it was asked to answer. Asked what is to be remembered
+    of them, it finds nothing."""
+    if request.tools == ("remember",):
+        return Reply((ToolUse("remember", {"items": []}),))
     asked = re.findall(r"#\d+", request.turns[-1][1])
     return say("Noted: " + " ".join(asked) if asked else "Hello.")
 
