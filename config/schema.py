@@ -35,7 +35,7 @@ from config.types import (
     Url,
     Wait,
 )
-from config.upkeep import Budget, Price, Retention
+from config.upkeep import Backup, Budget, Price, Retention
 
 
 class Person(Section):
@@ -405,6 +405,7 @@ class Settings(Section):
     llm: Llm = Llm()
     budget: Budget = Budget()
     retention: Retention = Retention()
+    backup: Backup = Backup()
     channels: Channels = Channels()
     web: Web = Web()
     intake: Intake = Intake()

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from config.prices import DEFAULT_WINDOW
 from config.section import Section
-from config.types import Dollars, Duration
+from config.types import Dollars, Duration, FilePath, LocalTime, Secret
 
 
 class Price(Section):
@@ -52,4 +52,19 @@ class Retention(Section):
     terminal: Duration | None = Field(None, description="conversations in a terminal")
     prompts: Duration = Field(
         timedelta(days=30), description="the exact requests to the model, which `openexecutive explain` shows"
+    )
+
+
+class Backup(Section):
+    """Copies of everything that cannot be made anew: what was said, sent and remembered, the audit, the keys. They hold
+    for a while what was erased since; the receipt of an erasure says until when."""
+
+    enabled: bool = Field(True, description="make one every night")
+    folder: FilePath | None = Field(
+        None, description="where they lie, better on another disk; when left out: `backups` in the data folder"
+    )
+    keep: int = Field(7, ge=1, le=3650, description="how many of them; when there is one more, the oldest is deleted")
+    at: LocalTime = Field("02:30", description="when, by the company's time zone")
+    passphrase: Secret | None = Field(
+        None, description="they are encrypted with it, and lost without it; when left out: they are not encrypted"
     )

@@ -8,7 +8,7 @@ may import this room.
 
 from __future__ import annotations
 
-from bot.app import erasing, knowledge, rights
+from bot.app import backups, erasing, knowledge, rights
 from bot.app.daemon import Daemon
 from bot.app.opening import Store, adopt_roster, open_store
 from bot.kernel import logs
@@ -17,7 +17,7 @@ from bot.storage import lock
 from config.keys import secret_values
 from config.loader import Loaded
 
-__all__ = ["Store", "adopt_roster", "erasing", "knowledge", "open_store", "rights", "run"]
+__all__ = ["Store", "adopt_roster", "backups", "erasing", "knowledge", "open_store", "rights", "run"]
 
 
 async def run(loaded: Loaded, *, accept: bool) -> int:

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Any
 
+from bot.app import backups as rooms_of_backup
 from bot.app import erasing as rooms_of_erasure
 from bot.app import extraction as rooms_of_extraction
 from bot.app import knowledge as rooms_of_knowledge
@@ -25,11 +26,11 @@ from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
 from bot.app.status import describe, in_a_word
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.control import ops, ops_knowledge, ops_sessions
+from bot.control import ops, ops_backup, ops_knowledge, ops_sessions
 from bot.control.server import Server as ControlServer
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
-from bot.erasure.work import Work
+from bot.erasure.work import Beyond, Work
 from bot.extraction.tasks import KIND as EXTRACT
 from bot.extraction.tasks import Extractions
 from bot.files.blobs import BlobFolder
@@ -43,7 +44,7 @@ from bot.intake.batch import Rules
 from bot.intake.service import Intake
 from bot.kernel.errors import PermanentError
 from bot.kernel.garbage import set_aside
-from bot.kernel.ids import BootId, new_id
+from bot.kernel.ids import BootId, SessionId, new_id
 from bot.kernel.notify import notify, watchdog_interval
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor
@@ -106,6 +107,7 @@ class Daemon:
     erasure: Erasure
     erasing: Work
     forgetting: Forgetting
+    backups: rooms_of_backup.Backups
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -181,8 +183,16 @@ class Daemon:
         extractor = rooms_of_extraction.extractor(store, settings, model, meter, specialists(settings))
         handlers[EXTRACT], failed[EXTRACT] = extractor.handle, extractor.failed
         erasure = rooms_of_erasure.erasure(store, tasks.ring)
-        forgetting = rooms_of_erasure.forgetting(store, tasks.ring)
-        erasing = rooms_of_erasure.work(store, settings, erasure, channels)
+        backups = rooms_of_backup.backups(store, settings, VERSION)
+        handlers |= backups.nightly.handlers()
+        beyond = Beyond(
+            (knowledge.index.purge,),
+            backups.copies,
+            rooms_of_backup.journal_of(settings),
+            rooms_of_erasure.teller(store, outbox, channels),
+        )
+        forgetting = rooms_of_erasure.forgetting(store, tasks.ring, backups.copies)
+        erasing = rooms_of_erasure.work(store, settings, erasure, channels, beyond)
         handlers |= erasing.handlers()
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
@@ -220,7 +230,8 @@ class Daemon:
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            introductions, tasks, knowledge, erasure, erasing, forgetting, store.clock.monotonic(),
+            introductions, tasks, knowledge, erasure, erasing, forgetting, backups,
+            store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -309,6 +320,7 @@ class Daemon:
             self.tasks.recover(tx)
             task_store.enqueue(tx, UPKEEP, UPKEEP, {}, self.store.clock.now(), lane=UPKEEP)
             self.erasing.start(tx)
+            self.backups.nightly.start(tx)
             self.store.recorder.record(tx, Record(DaemonStarted(self.boot, VERSION, voided, doubtful)))
             self.store.recorder.record(tx, Record(SettingChanged((), digest)))
 
@@ -331,6 +343,10 @@ class Daemon:
         for channel in self.channels.values():
             handlers |= channel.local()
         handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
+        handlers |= ops_backup.Keeping(
+            self.store.database, self.store.recorder, self.backups.maker, self.backups.nightly, self._wake, self.boot,
+            alone=False,
+        ).handlers()  # fmt: skip
         handlers |= rooms_of_rights.operations(self.store, self.forgetting, self.tasks.ring)
         handlers |= ops_knowledge.handlers(
             self.store.database,
@@ -360,6 +376,13 @@ class Daemon:
             )
             web.listen()
             self.doors.service("web", web.run())
+
+    def _wake(self, sessions: Collection[SessionId]) -> None:
+        """Something waits that nobody has rung for."""
+        for session in sessions:
+            self.lanes.waiting(session)
+        for name in self.channels:
+            _ready(self.work, self.outbox, name)()
 
     async def _until(self, stopping: asyncio.Event) -> BaseException | None:
         """Wait for a signal or for the failure of a service."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 import sqlalchemy as sa
@@ -15,20 +16,31 @@ from bot.company import erasing as of_company
 from bot.erasure.copies import Copies, no_copies
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Eraser, Erasure
-from bot.erasure.work import NOTHING_BEYOND, Beyond, Work
+from bot.erasure.work import NOTHING_BEYOND, Beyond, Tell, Work
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel, KeepsCopies
+from bot.gateway.operations import OutboundOp, Reply
 from bot.intake import erasing as of_intake
-from bot.kernel.ids import BlobHash, DocumentId, OutboxId
+from bot.kernel.clock import Clock
+from bot.kernel.errors import PermanentError, TransientError
+from bot.kernel.ids import BlobHash, BootId, DocumentId, OutboxId, PersonId
 from bot.knowledge import store as documents
 from bot.knowledge.tasks import Queue
 from bot.memory import erasing as of_memory
 from bot.orchestrator import erasing as of_orchestrator
 from bot.outbox import erasing as of_outbox
-from bot.outbox.tables import outbox
+from bot.outbox import store as outbox_store
+from bot.outbox.service import Outbox
+from bot.outbox.store import Origin
+from bot.outbox.tables import Policy
+from bot.outbox.tables import outbox as outbox_table
+from bot.people import store as people
 from bot.sessions import erasing as of_sessions
+from bot.storage.database import Tx
 from bot.tasks import erasing as of_tasks
 from config.schema import Settings
+
+log = logging.getLogger(__name__)
 
 REDACTORS = (
     of_sessions.redact, of_orchestrator.redact, of_intake.redact, of_outbox.redact, of_tasks.redact, of_memory.redact,
@@ -85,9 +97,40 @@ def work(
     )
 
 
+def teller(store: Store, outbox: Outbox, channels: Mapping[str, Channel]) -> Tell:
+    """Says something to a person alone, on the first of their accounts on which that works."""
+
+    async def tell(person: PersonId, text: str) -> Callable[[Tx], None]:
+        known = await store.database.read(lambda c: people.get(c, person))
+        handles = sorted(known.handles, key=lambda one: (one.channel, one.address)) if known and known.active else []
+        for each in handles:
+            channel = channels.get(each.channel)
+            if channel is None:
+                continue
+            try:
+                path = await channel.direct(each.address)
+            except (PermanentError, TransientError) as error:
+                log.info("%s cannot be reached on %s: %s", person, each.channel, error.message)
+                continue
+            return _queued(each.channel, await outbox.plan(each.channel, Reply(path, text)), store.clock)
+        return lambda _: None
+
+    return tell
+
+
+def _queued(channel: str, ops: Sequence[OutboundOp], clock: Clock) -> Callable[[Tx], None]:
+    """The outbox finds it when it looks the next time: nobody waits for a receipt."""
+
+    def unit(tx: Tx) -> None:
+        origin, policy = Origin(None, None, None), Policy.RESEND_ONCE
+        outbox_store.insert(tx, channel, ops, origin, policy, BootId(""), clock.now(), may_leave=False)
+
+    return unit
+
+
 def is_used(connection: sa.Connection, blob: BlobHash) -> bool:
     """Whether any room refers to a file."""
-    said = sa.select(sa.exists().where(outbox.c.op.like(f'%"{blob}"%')))
+    said = sa.select(sa.exists().where(outbox_table.c.op.like(f'%"{blob}"%')))
     return (
         blob_is_used(connection, blob)
         or documents.uses_blob(connection, blob, DocumentId(""))

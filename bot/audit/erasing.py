@@ -29,7 +29,7 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
 
 def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     """Texts that tell the words, and those of the claims themselves, as a whole."""
-    looked = [audit.c.session_id.in_(sorted(words.own))]
+    looked: list[sa.ColumnElement[bool]] = [audit.c.session_id.in_(sorted(words.own))]
     looked += [
         sa.and_(audit.c.session_id == session, audit.c.turn_id >= first) for session, first in words.shown.items()
     ]

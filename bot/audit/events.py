@@ -245,6 +245,15 @@ class DeliveryWithdrawn(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryReleased(Payload):
+    """A person had it sent after all: it was held back after a restore."""
+
+    type = "delivery_released"
+    outbox: OutboxId
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryReported(Payload):
     """News of a message after it was sent (a bounce)."""
 
@@ -414,6 +423,46 @@ class ErasureDone(Payload):
     backups: int
     until: str | None
     """A day (ISO)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupMade(Payload):
+    """The record's text is where. `head`: the newest row of the audit in it."""
+
+    type = "backup_made"
+    why: Literal["nightly", "asked"]
+    head: int
+    files: int
+    bytes: int
+    encrypted: bool
+    elsewhere: bool
+    """Not in the folder of the settings: nobody deletes it, and no receipt tells of it."""
+    removed: int
+    """Older ones that went."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFailed(Payload):
+    """No backup was made this night. The record's text says why."""
+
+    type = "backup_failed"
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRestored(Payload):
+    """The life of this store goes on from a backup, whose newest row of the audit is `head`. What was erased since was
+    erased again, and what waited to be sent or answered is held."""
+
+    type = "backup_restored"
+    head: int
+    memories: int
+    messages: int
+    sessions: int
+    held_out: int
+    held_in: int
+    journal: bool
+    """Whether there was a journal of erasures to go by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -109,8 +110,9 @@ async def _offline(
     loaded: Loaded, op: str, fields: Mapping[str, object], seen: Callable[[Answer], None] = lambda _: None
 ) -> list[Answer]:
     from bot import app
-    from bot.control import ops, ops_sessions
+    from bot.control import ops, ops_backup, ops_sessions
     from bot.kernel.clock import SystemClock
+    from bot.kernel.ids import BootId
     from bot.kernel.logs import Redactor
     from bot.storage.lock import hold
     from config.keys import secret_values
@@ -140,7 +142,17 @@ async def _offline(
             )
             forgetting = app.erasing.forgetting(store, lambda: None)
             memories = app.rights.operations(store, forgetting, lambda: None)
-            handlers = {**handlers, **own, **memories}
+            backups = app.backups.backups(store, loaded.settings, installed_version("openexecutive"))
+            keeping = ops_backup.Keeping(
+                store.database,
+                store.recorder,
+                backups.maker,
+                backups.nightly,
+                lambda _: None,
+                BootId(""),
+                alone=True,
+            )
+            handlers = {**handlers, **own, **keeping.handlers(), **memories}
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
                     await documents[op](peer, {"op": op, **fields})

@@ -21,10 +21,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--documents", action="store_true", help="also documents that were sent in it and approved since"
     )
     delete.add_argument("--only-summary", action="store_true", help="only the summary of its older part")
+    unsend = actions.add_parser("unsend", help="delete on the platforms what a forgotten memory was told in")
+    unsend.add_argument("receipt", help="its id, which the receipt names")
 
 
 def run(args: argparse.Namespace) -> int:
-    return _list(args) if args.action == "list" else _delete(args)
+    match args.action:
+        case "list":
+            return _list(args)
+        case "unsend":
+            return _unsend(args)
+        case _:
+            return _delete(args)
+
+
+def _unsend(args: argparse.Namespace) -> int:
+    answer = ask(args, "sessions.unsend", receipt=args.receipt)
+    when = "when the daemon runs again" if answer["later"] else "now"
+    print(
+        f"{answer['count']} messages are deleted on their platforms {when}; what a platform refuses shows in `status`"
+    )
+    return 0
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -28,6 +28,7 @@ from bot.memory.erasing import follow, note, texts_of_events
 from bot.memory.model import Claim, Evidence, Visibility
 from bot.memory.tables import claim as claim_table
 from bot.memory.tables import claim_shown
+from bot.sessions import transcript, turns
 from bot.sessions.tables import turn
 from bot.storage.database import Database, Tx
 from bot.storage.redaction import Redaction, Redactor
@@ -91,12 +92,7 @@ class Forgetting:
         gone = [*named, *along]
         rests |= {each.id: store.evidence_of(connection, each.id) for each in along}
         words = _words(connection, gone, rests, kept)
-        found = Redaction()
-        for number, redactor in enumerate(self.redactors):
-            found += redactor(connection, words, now or self.clock.now())
-            if number == 0:
-                first = min((*found.turns, *words.turns), default=None)
-                words = replace(words, turns=words.turns | found.turns, first=first, files=found.erased.blobs)
+        found = self._redaction(connection, words, now or self.clock.now())
         quotes = tuple((each.message, each.quote) for of in gone for each in rests[of.id])
         there = tuple(each.id for each in sent_there(connection, [key for _, key in found.erased.sent]))
         return Vanishing(tuple(gone), quotes, _times_shown(connection, words.claims), found, there)
@@ -141,6 +137,37 @@ class Forgetting:
         )
         self.ring()
         return counts
+
+    def message_in(self, tx: Tx, message: MessageId, now: datetime) -> None:
+        """Have all of a message go, and what repeats it. After a restore; see `replay`."""
+        said = transcript.by_ids(tx.connection, [message])[message]
+        session = turns.session_of(tx.connection, said.turn)
+        phrases = Phrases([], [said.body.text])
+        words = Words(
+            phrases.may_tell,
+            phrases.tells,
+            phrases.holds,
+            frozenset(),
+            frozenset() if session is None else frozenset({session}),
+            {},
+            everywhere=False,
+            turns=frozenset({said.turn}),
+            quotes={message: (said.body.text,)},
+        )
+        found = self._redaction(tx.connection, words, now)
+        follow(tx, self.recorder, dict(found.messages), (), now)
+        for statement in found.statements:
+            tx.execute(statement)
+        note(tx, "message", [each for each, _ in found.messages], now)
+
+    def _redaction(self, connection: sa.Connection, words: Words, now: datetime) -> Redaction:
+        found = Redaction()
+        for number, redactor in enumerate(self.redactors):
+            found += redactor(connection, words, now)
+            if number == 0:
+                first = min((*found.turns, *words.turns), default=None)
+                words = replace(words, turns=words.turns | found.turns, first=first, files=found.erased.blobs)
+        return found
 
     def _finish(self, tx: Tx, found: Vanishing, actor: Actor, now: datetime) -> None:
         erased = found.redaction.erased

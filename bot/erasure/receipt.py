@@ -18,7 +18,7 @@ def told(done: ErasureDone, there: int, key: str) -> str:
     if there:
         lines.append(
             f"{_number(there, 'message')} of mine on the platform itself may still tell it: "
-            f"`openexecutive outbox delete-forgotten {key}` has them deleted there."
+            f"`openexecutive sessions unsend {key}` has them deleted there."
         )
     return "\n\n".join(lines)
 

@@ -43,11 +43,12 @@ RemoveCopies = Callable[[str, Sequence[OutboxId]], Awaitable[None]]
 DropPrompts = Callable[[Tx, datetime], int]
 Purge = Callable[[], Awaitable[None]]
 """Has withdrawn vectors leave the disk."""
-Tell = Callable[[PersonId, str, str], Awaitable[None]]
-"""Says a text to a person alone, once for a key."""
+Tell = Callable[[PersonId, str], Awaitable[Callable[[Tx], None]]]
+"""Says a text to a person alone: what it returns queues it, in the transaction that ends the work."""
 
 
-async def nobody_is_told(person: PersonId, text: str, key: str) -> None: ...
+async def nobody_is_told(person: PersonId, text: str) -> Callable[[Tx], None]:
+    return lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +136,17 @@ class Work:
             len(copies),
             until.date().isoformat() if until else None,
         )
+        say: Callable[[Tx], None] | None = None
         if asked_by := payload.get("asked_by"):
             text = receipt.told(done, len(payload.get("there", ())), task.id)
-            await self._beyond.tell(PersonId(asked_by), text, task.id)
-        return Done(lambda tx: self._recorder.record(tx, Record(done, ACTOR, session)))
+            say = await self._beyond.tell(PersonId(asked_by), text)
+
+        def ended(tx: Tx) -> None:
+            self._recorder.record(tx, Record(done, ACTOR, session))
+            if say is not None:
+                say(tx)
+
+        return Done(ended)
 
     async def _rewrite_derived(self, why: str) -> None:
         """Have deleted words leave the indexes of full text and the vectors' folders. A summary is in neither."""

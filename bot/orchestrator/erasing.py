@@ -35,7 +35,7 @@ def drop_prompts(tx: Tx, before: datetime) -> int:
 def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     """The requests since the words were said, as a whole: they were put together of everything. Of the journal what
     tells them, unless its turn is not over: then it must be found when that runs again."""
-    told = turn_prompt.c.turn_id.in_(sorted(words.turns))
+    told: sa.ColumnElement[bool] = turn_prompt.c.turn_id.in_(sorted(words.turns))
     if words.first is not None:
         told = sa.or_(
             told, sa.and_(turn_prompt.c.session_id.in_(sorted(words.own)), turn_prompt.c.turn_id >= words.first)

@@ -24,6 +24,7 @@ OTHERS = [key for table in keys.tables() for key in table.keys if not key.secret
 def test_there_are_secrets_to_look_for() -> None:
     assert set(SECRETS) == {
         "llm.api_key",
+        "backup.passphrase",
         "channels.telegram.token",
         "channels.telegram.webhook_secret",
         "channels.email.relay.password",

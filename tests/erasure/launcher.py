@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 POINTS = ("in_transaction", "after_transaction", "copies", "files", "rewriting", "rewritten", "folded", "receipt")
+OF_FORGETTING = ("copies", "files", "indexes", "rewriting", "rewritten", "journal", "folded", "receipt")
+"""Of what is left to do once a memory was forgotten."""
 
 
 def die() -> None:
@@ -58,6 +60,12 @@ def install(point: str) -> None:
             _after_awaited(EmailChannel, "remove_copies")
         case "files":
             _before(BlobFolder, "delete")
+        case "indexes":
+            _after_awaited(Work, "_rewrite_derived")
+        case "journal":
+            from bot.erasure import journal
+
+            _after_awaited(journal, "write_out")
         case "rewriting":
             _before(Database, "rewrite")
         case "rewritten":

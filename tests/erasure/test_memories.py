@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -307,8 +308,8 @@ async def test_a_file_in_which_the_words_stand_goes(office: Office, tmp_path: Pa
 async def test_the_receipt_names_backups_and_is_told_to_who_asked(office: Office, tmp_path: Path) -> None:
     told: list[tuple[PersonId, str]] = []
 
-    async def tell(person: PersonId, text: str, key: str) -> None:
-        told.append((person, text))
+    async def tell(person: PersonId, text: str) -> Callable[[Tx], None]:
+        return lambda _: told.append((person, text))
 
     copies = [Copy("a", START, START + timedelta(days=3)), Copy("b", START, START + timedelta(days=4))]
     await talk(office)
@@ -325,7 +326,7 @@ async def test_the_receipt_names_backups_and_is_told_to_who_asked(office: Office
     ((person, text),) = told
     assert person == "boss"
     assert f"2 backups made before still hold it, until {day}" in text
-    assert "outbox delete-forgotten" in text
+    assert "sessions unsend" in text
     entries = journal.read(path)
     assert {each["what"] for each in entries} == {"claim", "message", "tombstone"}
     assert not any(word in path.read_text().casefold() for word in SECRETS)

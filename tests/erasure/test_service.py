@@ -36,6 +36,7 @@ from bot.tasks import store as tasks
 from bot.tasks.store import Task
 from bot.tasks.tables import TaskState
 from bot.tasks.tables import task as task_table
+from bot.tasks.worker import Done
 from tests.clock import START
 from tests.conftest import KEY
 from tests.intake.events import GROUP, command, dm, edit, message
@@ -256,12 +257,15 @@ async def test_retention_erases_what_is_older_in_its_channel_and_nothing_else(of
     room = work(office, tmp_path / "blobs", {"test": timedelta(days=10), "other": timedelta(0)})
     night = Task(TaskId("t"), RETENTION, RETENTION, RETENTION, {}, TaskState.RUNNING, 1, START, None)
     done = await room.handlers()[RETENTION](night)
+    assert isinstance(done, Done)
     assert not done.empty
     await finish(office, room)
     assert await everywhere(office, SECRET) == []
     assert await everywhere(office, OTHER) == []
     assert {"message", "inbox"} <= set(await everywhere(office, "a younger word"))
-    assert (await room.handlers()[RETENTION](night)).empty
+    again = await room.handlers()[RETENTION](night)
+    assert isinstance(again, Done)
+    assert again.empty
 
 
 async def test_a_summary_goes_with_what_retention_takes(office: Office, tmp_path: Path) -> None:
@@ -280,7 +284,9 @@ async def test_old_prompts_go_by_a_time_of_their_own(office: Office, tmp_path: P
     office.clock.advance(timedelta(days=31))
     room = work(office, tmp_path / "blobs")
     night = Task(TaskId("t"), RETENTION, RETENTION, RETENTION, {}, TaskState.RUNNING, 1, START, None)
-    assert not (await room.handlers()[RETENTION](night)).empty
+    done = await room.handlers()[RETENTION](night)
+    assert isinstance(done, Done)
+    assert not done.empty
     assert "turn_prompt" not in await everywhere(office, "answer")
     assert "message" in await everywhere(office, SECRET)
 

@@ -1,0 +1,121 @@
+"""Backups, wired: for the running daemon, for commands that work without one, and the way back from one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.app.erasing import erasure, forgetting
+from bot.app.opening import Store, open_store
+from bot.audit.events import Actor, BackupRestored, Record
+from bot.audit.recorder import Head
+from bot.audit.verify import verify
+from bot.backup import restoring
+from bot.backup.archive import Manifest
+from bot.backup.making import Maker, listed
+from bot.backup.nightly import Nightly
+from bot.backup.sealed import DamagedBackupError
+from bot.erasure import journal
+from bot.erasure.copies import Copy
+from bot.erasure.journal import Entry
+from bot.erasure.replay import Replayed, replay
+from bot.intake import held as held_in
+from bot.kernel.clock import Clock
+from bot.kernel.logs import Redactor
+from bot.outbox import held as held_out
+from bot.storage.database import Tx
+from config.schema import Settings
+
+ACTOR = Actor("system", "restore")
+
+
+def folder_of(settings: Settings) -> Path:
+    return settings.backup.folder or settings.data_dir / "backups"
+
+
+def journal_of(settings: Settings) -> Path:
+    return folder_of(settings) / journal.NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    maker: Maker
+    nightly: Nightly
+
+    def copies(self) -> Sequence[Copy]:
+        """For receipts of erasures: which backups hold what was there until now."""
+        return [Copy(*each) for each in listed(self.maker.folder, self.maker.keep, self.nightly.following())]
+
+
+def backups(store: Store, settings: Settings, version: str) -> Backups:
+    wanted = settings.backup
+    maker = Maker(
+        store.database,
+        store.recorder,
+        store.clock,
+        settings.data_dir,
+        folder_of(settings),
+        wanted.keep,
+        wanted.passphrase.get_secret_value() if wanted.passphrase else None,
+        version,
+        asyncio.Lock(),
+    )
+    return Backups(maker, Nightly(maker, wanted.at, settings.company.time_zone, enabled=wanted.enabled))
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    manifest: Manifest
+    replayed: Replayed
+    held_out: int
+    held_in: int
+
+
+async def restore(
+    settings: Settings, redactor: Redactor, clock: Clock, backup: Path, into: Path, erasures: Path | None
+) -> Restored:
+    """Put a backup into an empty folder: whole, checked, without what was erased since, and with everything held that
+    waited to be sent or answered; or leave the folder as it was. `erasures`: the journal to go by; None: there is none.
+    Raises `PermanentError`."""
+    told = [] if erasures is None else await asyncio.to_thread(journal.read, erasures)
+    passphrase = settings.backup.passphrase
+    staging, manifest = await asyncio.to_thread(
+        restoring.unpack, backup, lambda: passphrase.get_secret_value() if passphrase else None, into
+    )
+    inside = settings.model_copy(update={"data_dir": staging})
+    async with open_store(inside, redactor, clock) as store:
+        await _must_be_sound(store, manifest)
+        done = await _made_ready(store, manifest, told, journal=erasures is not None)
+        await store.database.rewrite()
+        await store.database.maintain()
+    await asyncio.to_thread(restoring.put_in_place, staging, into)
+    return done
+
+
+async def _must_be_sound(store: Store, manifest: Manifest) -> None:
+    expected = Head(manifest.audit_id, manifest.audit_hash)
+    verdict = await store.database.read(lambda c: verify(c, store.audit_key, expected), long=True)
+    if verdict.broken:
+        raise DamagedBackupError(f"the audit of the backup does not hold: {verdict.broken[0]}")
+
+
+async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *, journal: bool) -> Restored:
+    """Erase again, then hold."""
+    replayed = await replay(erasure(store, _nobody_rings), forgetting(store, _nobody_rings), told)
+
+    def unit(tx: Tx) -> Restored:
+        now = store.clock.now()
+        out = held_out.hold(tx, store.recorder, now)
+        waiting = held_in.hold(tx, now)
+        payload = BackupRestored(
+            manifest.audit_id, replayed.memories, replayed.messages, replayed.sessions, out, waiting, journal
+        )
+        store.recorder.record(tx, Record(payload, ACTOR))
+        return Restored(manifest, replayed, out, waiting)
+
+    return await store.database.write(unit)
+
+
+def _nobody_rings() -> None: ...

@@ -1,0 +1,66 @@
+"""What is held after a restore until a person has looked: it may have been sent since, in the life that was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor, DeliveryParked, DeliveryReleased, Record
+from bot.audit.recorder import Recorder
+from bot.kernel.ids import OutboxId
+from bot.outbox.store import PARKED, WAITING
+from bot.outbox.tables import OutState, outbox
+from bot.storage.database import Tx
+
+RESTORED = "restored"
+_HELD = sa.and_(PARKED, outbox.c.reason == RESTORED)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    id: OutboxId
+    channel: str
+    thread: str
+    kind: str
+    created_at: datetime
+
+
+def hold(tx: Tx, recorder: Recorder, now: datetime) -> int:
+    """Park whatever waits, or was about to be sent. Returns how many rows."""
+    rows = tx.execute(
+        outbox.update()
+        .where(WAITING)
+        .values(state=OutState.PARKED.value, reason=RESTORED, ended_at=now, boot=None)
+        .returning(outbox.c.id, outbox.c.channel)
+    ).all()
+    for row in rows:
+        recorder.record(tx, Record(DeliveryParked(OutboxId(row.id), row.channel, RESTORED)))
+    return len(rows)
+
+
+def held(connection: sa.Connection) -> list[Held]:
+    """Oldest first."""
+    kind = sa.func.json_extract(outbox.c.op, "$.kind").label("kind")
+    rows = connection.execute(
+        sa.select(outbox.c.id, outbox.c.channel, outbox.c.thread_key, kind, outbox.c.created_at)
+        .where(_HELD)
+        .order_by(outbox.c.seq)
+    )
+    return [Held(OutboxId(row.id), row.channel, row.thread_key, row.kind, row.created_at) for row in rows]
+
+
+def release(tx: Tx, recorder: Recorder, ids: Collection[OutboxId], actor: Actor, now: datetime) -> list[OutboxId]:
+    """Have held rows sent after all, as if they had only just been queued; whether they still may be is looked at
+    again, as for every row. Returns which; others were not held."""
+    rows = tx.execute(
+        outbox.update()
+        .where(outbox.c.id.in_(sorted(ids)), _HELD)
+        .values(state=OutState.QUEUED.value, reason=None, ended_at=None, not_before=now)
+        .returning(outbox.c.id, outbox.c.channel)
+    ).all()
+    for row in rows:
+        recorder.record(tx, Record(DeliveryReleased(OutboxId(row.id), row.channel), actor))
+    return [OutboxId(row.id) for row in rows]
