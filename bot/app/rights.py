@@ -7,25 +7,57 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+import sqlalchemy as sa
+
 from bot.app.opening import Store
 from bot.control.memory_reader import VIEWED, notice
 from bot.control.ops_memory import Counted, Operations
 from bot.control.ops_tokens import Tokens
 from bot.erasure.work import Tell
 from bot.gateway.channel import LocalHandler
-from bot.kernel.ids import PersonId
+from bot.gateway.text_links import inert
+from bot.kernel.ids import ClaimId, PersonId
+from bot.memory import store as memories
+from bot.memory.model import Claim
+from bot.memory.moves import ASKED
+from bot.memory.recall import names_of
 from bot.memory.service import Eraser
+from bot.orchestrator.telling import wish
+from bot.people import store as people
+from bot.people.model import Person
+from bot.storage.database import Tx
 from bot.tasks.store import Task
 from bot.tasks.worker import Done, Handler
 
 
-def handlers(tell: Tell) -> Mapping[str, Handler]:
-    """Durable work: it is told also if nobody can be reached now, or no daemon runs."""
+def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
+    """Durable work: it is told also if it was done while no daemon ran."""
+
+    async def asked(task: Task) -> Done:
+        def query(connection: sa.Connection) -> tuple[Claim, list[Person], Mapping[str, str]] | None:
+            found = memories.get(connection, ClaimId(task.payload["claim"]))
+            if found is None or found.promotion_by is None or not found.standing:
+                return None
+            names = dict(names_of(connection, [found]))
+            names |= {person.id: person.name for person in people.by_ids(connection, [found.promotion_by]).values()}
+            return found, people.principals(connection), names
+
+        found = await store.database.read(query)
+        if found is None:
+            return Done(empty=True)
+        claim, principals, names = found
+        said = [await tell(each.id, inert(wish(claim, names, each.time_zone), ())) for each in principals]
+
+        def apply(tx: Tx) -> None:
+            for each in said:
+                each(tx)
+
+        return Done(apply)
 
     async def viewed(task: Task) -> Done:
         return Done(await tell(PersonId(task.payload["person"]), notice(task.payload)))
 
-    return {VIEWED: viewed}
+    return {ASKED: asked, VIEWED: viewed}
 
 
 def operations(

@@ -34,7 +34,10 @@ from bot.memory.model import (
 from bot.memory.normal import normal
 from bot.memory.tables import claim_event, claim_event_text
 from bot.storage.database import Tx
+from bot.tasks import store as tasks
 
+ASKED = "memory.asked"
+"""Kind of the task that puts a wish before the principals."""
 _OF_ONES_OWN = frozenset({Kind.ADVICE, Kind.PREFERENCE})
 """What nobody can say otherwise of somebody else."""
 
@@ -193,6 +196,7 @@ def ask_promotion(move: Move, seen: Claim, person: PersonId) -> Claim:
     _may_be_promoted(seen)
     if seen.promotion_by is not None:
         raise ConflictError(f"it was asked already that the company may see memory {seen.handle}")
+    tasks.enqueue(move.tx, ASKED, seen.id, {"claim": seen.id}, move.now, lane=ASKED)
     return move.change(seen, Op.PROMOTION_ASKED, promotion_by=person)
 
 

@@ -188,7 +188,7 @@ class Ends:
             return following, (queued, *notices)
 
         ended = await self._write_and_send(unit)
-        if event.name == "forget" and self._p.eraser is not None:
+        if self._p.eraser is not None:
             self._p.eraser.ring()
         return ended
 

@@ -114,6 +114,15 @@ _STAY = ("shown", "on_platforms", "backups")
 """Counts of what is affected and does not go."""
 
 
+def wish(of: Claim, names: Mapping[str, str], zone: str) -> str:
+    """What a principal is asked when somebody wants the company to see a memory."""
+    words = Words(names, zone)
+    return (
+        f"{words.who(of.promotion_by or '')} wants the company to see this memory:\n\n{words.line(of)}\n\n"
+        f"`/accept {of.handle}` lets it be seen, `/reject {of.handle} because …` does not."
+    )
+
+
 def vanishing(counts: Mapping[str, int]) -> str:
     """What goes, in words: `memories: 1, messages: 2`."""
     told = [f"{name.replace('_', ' ')}: {count}" for name, count in counts.items() if count and name not in _STAY]

@@ -209,7 +209,9 @@ class Desk:
                 done = step(tx, by, of, wanted.reason, now, done.claim.version)
             return self._done(tx, call, done)
 
-        return await self.database.write(unit)
+        done = await self.database.write(unit)
+        self.eraser.ring()
+        return done
 
     async def forget(self, call: Call) -> Done:
         wanted = _of(call.body, Reasoned)
@@ -230,7 +232,7 @@ class Desk:
     def _acting(self, use: Use) -> Callable[[Call], Awaitable[Done]]:
         async def handle(call: Call) -> Done:
             wanted = _of(call.body, Reasoned)
-            return await self.database.write(
+            done = await self.database.write(
                 lambda tx: self._done(
                     tx,
                     call,
@@ -244,6 +246,8 @@ class Desk:
                     ),
                 )
             )
+            self.eraser.ring()
+            return done
 
         return handle
 

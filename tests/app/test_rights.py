@@ -1,0 +1,91 @@
+"""Who hears of what is done with memories: principals of a wish, and whoever told what was read in private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from bot.app.opening import Store
+from bot.app.rights import handlers
+from bot.audit.recorder import Recorder
+from bot.control.memory_reader import VIEWED
+from bot.kernel.ids import PersonId
+from bot.memory.moves import ASKED
+from bot.storage.database import Database, Tx
+from bot.tasks import store as tasks
+from bot.tasks.store import Task
+from bot.tasks.tables import TaskState, task
+from bot.tasks.worker import Done
+from tests.clock import FakeClock
+from tests.memory.desk import Desk
+from tests.sessions.rooms import PEOPLE, Rooms
+
+
+class Told:
+    """Runs what waits, as the worker does, and keeps what is said to whom."""
+
+    def __init__(self, desk: Desk, store: Store) -> None:
+        self.desk = desk
+        self.said: list[tuple[str, str]] = []
+        self._handlers = handlers(store, self._tell)
+
+    async def _tell(self, person: PersonId, text: str) -> Callable[[Tx], None]:
+        return lambda _: self.said.append((person, text))
+
+    async def run(self, kind: str) -> list[bool]:
+        """Whether there was nothing to do, of each that waits."""
+        rows = await self.desk.rooms.database.read(
+            lambda c: c.execute(sa.select(task.c.id, task.c.key, task.c.payload).where(task.c.kind == kind)).all()
+        )
+        empty = []
+        for row in rows:
+            done = await self._handlers[kind](
+                Task(row.id, kind, row.key, kind, row.payload, TaskState.RUNNING, 1, self.desk.now, None)
+            )
+            assert isinstance(done, Done)
+            empty.append(done.empty)
+            if done.apply is not None:
+                await self.desk.write(done.apply)
+        return empty
+
+
+@pytest.fixture
+async def told(database: Database, recorder: Recorder, clock: FakeClock) -> Told:
+    rooms = Rooms(database, recorder, clock)
+    await rooms.add_people(*PEOPLE)
+    return Told(Desk(rooms), Store(database, recorder, clock, b"k" * 32))
+
+
+async def test_a_wish_is_put_before_the_principals_with_its_sentence_and_how_to_answer(told: Told) -> None:
+    desk = told.desk
+    said = await desk.said(await desk.alone("ada"), "ada", "See https://evil.example/?d=1")
+    await desk.do("ada", "promote", said)
+    assert await told.run(ASKED) == [False]
+    ((person, text),) = told.said
+    assert person == "boss"
+    assert text.startswith("ada wants the company to see this memory:")
+    assert f"`/accept {said.handle}`" in text
+    assert "](https" not in text
+    assert "<https" not in text
+
+
+async def test_a_wish_that_was_decided_or_taken_back_is_not_told_any_more(told: Told) -> None:
+    desk = told.desk
+    said = await desk.said(await desk.alone("ada"), "ada")
+    await desk.do("ada", "promote", said)
+    await desk.do("ada", "reject", said)
+    assert await told.run(ASKED) == [True]
+    assert told.said == []
+
+
+async def test_what_was_read_in_private_is_told_with_its_reason(told: Told) -> None:
+    payload: Mapping[str, Any] = {"person": "ada", "count": 3, "reason": "a court asks"}
+    await told.desk.write(lambda tx: tasks.enqueue(tx, VIEWED, "k", payload, told.desk.now, lane=VIEWED) is None)
+    await told.run(VIEWED)
+    ((person, text),) = told.said
+    assert person == "ada"
+    assert "3 memories" in text
+    assert "a court asks" in text
