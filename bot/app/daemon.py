@@ -185,13 +185,15 @@ class Daemon:
         erasure = rooms_of_erasure.erasure(store, tasks.ring)
         backups = rooms_of_backup.backups(store, settings, VERSION)
         handlers |= backups.nightly.handlers()
+        tell = rooms_of_erasure.teller(store, outbox, channels)
         beyond = Beyond(
             (knowledge.index.purge,),
             backups.copies,
             rooms_of_backup.journal_of(settings),
-            rooms_of_erasure.teller(store, outbox, channels),
+            tell,
         )
         forgetting = rooms_of_erasure.forgetting(store, tasks.ring, backups.copies)
+        handlers |= rooms_of_rights.handlers(store, tell)
         erasing = rooms_of_erasure.work(store, settings, erasure, channels, beyond)
         handlers |= erasing.handlers()
         parts = Parts(
