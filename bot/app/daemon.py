@@ -229,7 +229,7 @@ class Daemon:
             settings.access.pairing_requests,
             settings.company.time_zone,
         )
-        intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator)
+        intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator, extract)
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, erasure, erasing, forgetting, backups,

@@ -25,6 +25,7 @@ from bot.intake.rows import Rows
 from bot.intake.speech import fit_body
 from bot.intake.tables import InState
 from bot.kernel.ids import InboxId, new_id
+from bot.memory import sources
 from bot.outbox import store as outbox_store
 from bot.people import store as people
 from bot.sessions import places, threads, transcript
@@ -50,10 +51,11 @@ class Happenings:
             pass  # a newer one has come before it
         elif store.replace_event(self._context.tx, row.id, changed):
             self._context.record(audited.MessageEdited(row.id, "before_turn"), session=row.session)
-        elif store.note_edit(self._context.tx, row.id, event) or transcript.mark_edited(
-            self._context.tx, event.ref, event.body, event.edited_at
-        ):
+        elif store.note_edit(self._context.tx, row.id, event):
             self._context.record(audited.MessageEdited(row.id, "after_turn"), session=row.session)
+        elif transcript.mark_edited(self._context.tx, event.ref, event.body, event.edited_at):
+            self._context.record(audited.MessageEdited(row.id, "after_turn"), session=row.session)
+            self._read_again(event.ref)
         self._rows.remember(event, row.id)
         return Accepted.NEW
 
@@ -64,10 +66,20 @@ class Happenings:
             return Accepted.IGNORED
         if store.end(self._context.tx, row.id, InState.STOPPED, self._context.now, "deleted by its writer"):
             self._context.record(audited.MessageDeleted(row.id, "before_turn"), session=row.session)
-        elif self._emptied(row, event) or transcript.mark_deleted(self._context.tx, event.ref, event.deleted_at):
+        elif self._emptied(row, event):
             self._context.record(audited.MessageDeleted(row.id, "after_turn"), session=row.session)
+        elif transcript.mark_deleted(self._context.tx, event.ref, event.deleted_at):
+            self._context.record(audited.MessageDeleted(row.id, "after_turn"), session=row.session)
+            sources.deleted(self._context.tx, self._context.recorder, event.ref, self._context.now)
         self._rows.remember(event, row.id)
         return Accepted.NEW
+
+    def _read_again(self, ref: str) -> None:
+        """What rests on a changed message is marked, and what it says now is read."""
+        context = self._context
+        for each in sources.edited(context.tx, context.recorder, ref, context.now):
+            if context.reread is not None:
+                context.reread.edited(context.tx, each.session, each.turn, each.id, context.now)
 
     def _emptied(self, row: store.Row, event: MessageDeleted) -> bool:
         """A message whose turn is running: what is kept of it afterwards is that it was deleted."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from bot.audit.events import SYSTEM, Actor, Payload, Record
 from bot.audit.recorder import Recorder
 from bot.gateway.channel import Accepted
 from bot.gateway.operations import Reply
 from bot.intake.store import Row
-from bot.kernel.ids import BootId, SessionId
+from bot.kernel.ids import BootId, MessageId, SessionId, TurnId
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.people.model import Person
@@ -22,6 +23,16 @@ RoomFact = tuple[str, int | None, frozenset[str], bool | None]
 
 NOWHERE = Origin(None, None, None)
 """What the executive says by itself belongs to no session."""
+
+
+class Reread(Protocol):
+    """Reads messages again for what is worth remembering."""
+
+    def edited(self, tx: Tx, session: SessionId, turn: TurnId, message: MessageId, now: datetime) -> None: ...
+
+    def ring(self) -> None:
+        """After the commit."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,8 @@ class Context:
     """Who owns the addresses that occur in the batch."""
     queued: list[Queued] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    reread: Reread | None = None
+    """None: nothing is remembered of messages."""
 
     def record(
         self, payload: Payload, actor: Actor = SYSTEM, session: SessionId | None = None, text: str | None = None

@@ -16,7 +16,7 @@ from bot.gateway.codec import dump_event
 from bot.gateway.events import InboundEvent
 from bot.intake import store
 from bot.intake.batch import Batch
-from bot.intake.model import Context, Familiar, Rules, Taken
+from bot.intake.model import Context, Familiar, Reread, Rules, Taken
 from bot.intake.scrub import scrub
 from bot.intake.tables import InState
 from bot.kernel.clock import Clock
@@ -87,6 +87,7 @@ class Intake:
         boot: BootId,
         rules: Rules,
         listener: Listener,
+        reread: Reread | None = None,
     ) -> None:
         self.database = database
         self._recorder = recorder
@@ -95,6 +96,7 @@ class Intake:
         self._boot = boot
         self._rules = rules
         self._listener = listener
+        self._reread = reread
         self._familiar = Familiar()
 
     def port(self, channel: str) -> _Port:
@@ -139,7 +141,10 @@ class Intake:
 
     def _unit(self, tx: Tx, channel: str, events: Sequence[InboundEvent], cursor: Cursor | None) -> Taken:
         now = self._clock.now()
-        batch = Batch(Context(tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, now))
+        context = Context(
+            tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, now, reread=self._reread
+        )
+        batch = Batch(context)
         taken = batch.take(events)
         if cursor is not None:
             store.set_cursor(tx, channel, cursor.name, cursor.value)
@@ -153,6 +158,8 @@ class Intake:
         for note in taken.notes:
             log.warning("%s", note)
         self._outbox.sending(taken.queued)
+        if self._reread is not None:
+            self._reread.ring()
         for turn, rows in taken.begun:
             self._listener.begin(turn, rows)
         for session in taken.waiting:

@@ -216,7 +216,8 @@ class Office:
         )  # fmt: skip
         self.orchestrator = Orchestrator(self.database, self.lanes, immediate, boot)
         self.intake = Intake(
-            self.database, self.recorder, self.clock, self.outbox, boot, RULES, self.orchestrator
+            self.database, self.recorder, self.clock, self.outbox, boot, RULES, self.orchestrator,
+            self.extract if self.reads else None,
         )  # fmt: skip
 
         def recover(tx: Tx) -> None:
