@@ -140,8 +140,6 @@ async def _offline(
             own = ops_sessions.handlers(
                 store.database, app.erasing.erasure(store, lambda: None), lambda: None, alone=True
             )
-            forgetting = app.erasing.forgetting(store, lambda: None)
-            memories = app.rights.operations(store, forgetting, lambda: None)
             backups = app.backups.backups(store, loaded.settings, installed_version("openexecutive"))
             keeping = ops_backup.Keeping(
                 store.database,
@@ -152,6 +150,8 @@ async def _offline(
                 BootId(""),
                 alone=True,
             )
+            forgetting = app.erasing.forgetting(store, lambda: None, backups.copies)
+            memories = app.rights.operations(store, forgetting, lambda: None)
             handlers = {**handlers, **own, **keeping.handlers(), **memories}
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
