@@ -22,6 +22,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessions list", "the conversations and their ids"),
         ("sessions delete SESSION --reason 'asked for by Anna'", "erase one of them"),
     ),
+    "memory": (
+        ("memory list --pending", "what waits for a yes or no"),
+        ("memory as-of 2026-03-01", "what was known at the end of that day"),
+        ("memory edit MEMORY --statement 'We launch in May' --reason 'asked Marta'", "put it right"),
+        ("memory forget MEMORY --reason 'asked for by Anna'", "what would go with it; --yes erases it"),
+    ),
+    "token": (
+        ("token create anna --name dashboard", "let a program act as her; it is printed once"),
+        ("token revoke TOKEN", "let it hold no longer, at once"),
+    ),
     "explain": (
         ("explain SESSION", "the newest turn of a conversation (ids: `openexecutive sessions list`)"),
         ("explain SESSION --turn 3 --reason 'a wrong figure'", "with what was said; that you read it is recorded"),
