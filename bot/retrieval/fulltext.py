@@ -108,19 +108,24 @@ def plain(text: str) -> str:
     return "".join(char for char in folded if not unicodedata.combining(char))
 
 
+def words(text: str) -> list[str]:
+    """All words of a text, in order, as the index sees them."""
+    return _WORD.findall(plain(text))
+
+
 def terms(question: str, most: int = MOST_TERMS) -> tuple[str, ...]:
     """The words of a question that say what it is about, at most `most`, the longest (so mostly the rarest) first;
     of a question of nothing but stop words, those. A number counts as long."""
-    found = list(dict.fromkeys(_WORD.findall(plain(question))))
+    found = list(dict.fromkeys(words(question)))
     telling = [word for word in found if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
     ranked = sorted(telling or found, key=lambda word: -max(len(word), 8 * word.isdigit()))
     return tuple(ranked[:most])
 
 
-def expression(words: Sequence[str]) -> str:
+def expression(telling: Sequence[str]) -> str:
     """An FTS5 query (s3) that finds rows with any of the words, or with what begins like a long one."""
     parts = []
-    for word in words:
+    for word in telling:
         quoted = word.replace('"', '""')
         parts.append(f'"{quoted}"')
         if len(word) >= _PREFIX_FROM and word.isalpha():

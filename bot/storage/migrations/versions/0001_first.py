@@ -17,6 +17,16 @@ _FULL_TEXT_TRIGGERS = (
     ("update AFTER UPDATE ON chunk", f"{_TAKE} {_ADD}"),
 )
 
+_ADD_ROW = "INSERT INTO recall_row_fts(rowid, space, text) VALUES (new.seq, new.space, new.text);"
+_TAKE_ROW = (
+    "INSERT INTO recall_row_fts(recall_row_fts, rowid, space, text) VALUES ('delete', old.seq, old.space, old.text);"
+)
+_RECALL_TEXT_TRIGGERS = (
+    ("insert AFTER INSERT ON recall_row", _ADD_ROW),
+    ("delete AFTER DELETE ON recall_row", _TAKE_ROW),
+    ("update AFTER UPDATE ON recall_row", f"{_TAKE_ROW} {_ADD_ROW}"),
+)
+
 
 def upgrade() -> None:
     op.create_table(
@@ -239,6 +249,7 @@ def upgrade() -> None:
         sa.Column("declared", sa.Text()),
         sa.Column("declared_by", sa.Text()),
         sa.Column("members", sa.Integer()),
+        sa.Column("insiders", sa.Boolean()),
         sa.Column("audience", sa.Text(), nullable=False),
         sa.Column("because", sa.Text(), nullable=False),
         sa.Column("open", sa.Boolean(), server_default=sa.text("1"), nullable=False),
@@ -247,7 +258,6 @@ def upgrade() -> None:
         sa.Column("asked_at", sa.BigInteger()),
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("audience IN ('person', 'room', 'company', 'external')", name=op.f("ck_place_audience")),
-        sa.Column("insiders", sa.Boolean()),
         sa.CheckConstraint("declared IN ('room', 'company', 'external')", name=op.f("ck_place_declared")),
         sa.CheckConstraint("hears IN ('addressed', 'threads', 'all')", name=op.f("ck_place_hears")),
         sa.CheckConstraint("kind IN ('direct', 'group', 'channel', 'mail')", name=op.f("ck_place_kind")),
@@ -622,6 +632,47 @@ def upgrade() -> None:
     )
     for name, body in _FULL_TEXT_TRIGGERS:
         op.execute(f"CREATE TRIGGER chunk_fts_{name} BEGIN {body} END")
+    op.create_table(
+        "recall_row",
+        sa.Column("seq", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("ref", sa.Text(), nullable=False),
+        sa.Column("space", sa.Text(), nullable=False),
+        sa.Column("history_epoch", sa.Integer(), nullable=False),
+        sa.Column("audience_epoch", sa.Integer(), nullable=False),
+        sa.Column("speaker", sa.Text(), nullable=False),
+        sa.Column("said_at", sa.BigInteger(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.CheckConstraint("kind IN ('turn', 'claim')", name=op.f("ck_recall_row_kind")),
+        sa.PrimaryKeyConstraint("seq", name=op.f("pk_recall_row")),
+        sa.UniqueConstraint("kind", "ref", name=op.f("uq_recall_row_kind_ref")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_recall_row_space", "recall_row", ["kind", "space", "said_at", "seq"])
+    op.execute(
+        "CREATE VIRTUAL TABLE recall_row_fts USING fts5(space, text, content='recall_row', content_rowid='seq', "
+        "tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    for name, body in _RECALL_TEXT_TRIGGERS:
+        op.execute(f"CREATE TRIGGER recall_row_fts_{name} BEGIN {body} END")
+    op.create_table(
+        "recall_vector",
+        sa.Column("seq", sa.Integer(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("stamp", sa.Integer(), nullable=False),
+        sa.Column("data", sa.LargeBinary()),
+        sa.ForeignKeyConstraint(["seq"], ["recall_row.seq"], name=op.f("fk_recall_vector_seq"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("seq", "model", name=op.f("pk_recall_vector")),
+    )
+    op.create_index("ix_recall_vector_waiting", "recall_vector", ["model", "seq"], sqlite_where=sa.text("data IS NULL"))
+    op.create_table(
+        "recall_space",
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("space", sa.Text(), nullable=False),
+        sa.Column("grown", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("changed", sa.Integer(), server_default="0", nullable=False),
+        sa.PrimaryKeyConstraint("kind", "space", name=op.f("pk_recall_space")),
+    )
     for name, when in (
         ("update", "BEFORE UPDATE ON audit"),
         ("delete", "BEFORE DELETE ON audit"),
