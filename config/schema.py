@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from config.memory import Memory
 from config.prices import LIST_PRICES
 from config.section import Section
 from config.types import (
@@ -411,6 +412,7 @@ class Settings(Section):
     intake: Intake = Intake()
     limits: Limits = Limits()
     knowledge: Knowledge = Knowledge()
+    memory: Memory = Memory()
 
     @property
     def roster(self) -> dict[str, Person]:

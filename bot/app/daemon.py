@@ -20,6 +20,7 @@ from bot.app import backups as rooms_of_backup
 from bot.app import erasing as rooms_of_erasure
 from bot.app import extraction as rooms_of_extraction
 from bot.app import knowledge as rooms_of_knowledge
+from bot.app import recall as rooms_of_recall
 from bot.app import rights as rooms_of_rights
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
@@ -52,7 +53,7 @@ from bot.llm import service as llm
 from bot.llm.budget import Purpose
 from bot.llm.metered import Metered
 from bot.llm.model import Model
-from bot.orchestrator import basics, compactions, history, lookups, prompt
+from bot.orchestrator import basics, compactions, history, lookups, prompt, recollection
 from bot.orchestrator.bringing import Bringer
 from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
@@ -104,6 +105,7 @@ class Daemon:
     introductions: Introductions
     tasks: Worker
     knowledge: rooms_of_knowledge.Knowledge
+    remembering: rooms_of_recall.Remembering
     erasure: Erasure
     erasing: Work
     forgetting: Forgetting
@@ -156,6 +158,8 @@ class Daemon:
         tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff(), failed=failed)
         knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
         handlers |= knowledge.worker.handlers()
+        remembering = rooms_of_recall.build(store, settings, work, knowledge.embedder, tasks.ring)
+        handlers |= remembering.handlers
         team = Specialists(
             model.to(Purpose.CONSULT),
             store.clock,
@@ -169,6 +173,7 @@ class Daemon:
             [
                 *basics.tools(store.database),
                 *history.tools(store.database),
+                *recollection.tools(store.database, remembering.recall),
                 *lookups.tools(knowledge.search),
                 *team.tools(),
             ]
@@ -187,7 +192,7 @@ class Daemon:
         handlers |= backups.nightly.handlers()
         tell = rooms_of_erasure.teller(store, outbox, channels)
         beyond = Beyond(
-            (knowledge.index.purge,),
+            (knowledge.index.purge, remembering.index.purge),
             backups.copies,
             rooms_of_backup.journal_of(settings),
             tell,
@@ -199,6 +204,7 @@ class Daemon:
         parts = Parts(
             store.database, store.recorder, store.clock, outbox, files, model, frame, registry, channels, boot,
             settings.company.time_zone, settings.company.name, meter, model.to(Purpose.GATE), compact,
+            remembering.recall,
             eraser=forgetting,
             extract=extract,
         )  # fmt: skip
@@ -232,7 +238,7 @@ class Daemon:
         intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator, extract)
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
-            introductions, tasks, knowledge, erasure, erasing, forgetting, backups,
+            introductions, tasks, knowledge, remembering, erasure, erasing, forgetting, backups,
             store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
@@ -345,11 +351,13 @@ class Daemon:
         for channel in self.channels.values():
             handlers |= channel.local()
         handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
+        handlers |= rooms_of_rights.operations(
+            self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences
+        )
         handlers |= ops_backup.Keeping(
             self.store.database, self.store.recorder, self.backups.maker, self.backups.nightly, self._wake, self.boot,
             alone=False,
         ).handlers()  # fmt: skip
-        handlers |= rooms_of_rights.operations(self.store, self.forgetting, self.tasks.ring)
         handlers |= ops_knowledge.handlers(
             self.store.database,
             self.knowledge.library,
@@ -409,6 +417,7 @@ class Daemon:
         await self.tasks.drain(min(left(), TASKS_END_WITHIN))
         await self.work.stop()
         await self.knowledge.index.close()
+        await self.remembering.index.close()
         await self.doors.stop()
         for channel in self.channels.values():
             await channel.close()

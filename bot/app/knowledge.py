@@ -29,6 +29,7 @@ from bot.knowledge.service import Library
 from bot.knowledge.tasks import Queue
 from bot.knowledge.watch import Watcher
 from bot.knowledge.work import Worker
+from bot.retrieval.embedder import Embedder
 from bot.retrieval.index import Index, Work
 from bot.retrieval.use3 import Use3
 from bot.sessions.tables import message
@@ -49,6 +50,8 @@ class Knowledge:
     index: Index
     built_in: BuiltIn
     worker: Worker
+    embedder: Embedder
+    """Loaded once for all that is searched by meaning."""
 
     async def status(self, store: Store) -> Mapping[str, Any]:
         """For `/health` and `status`."""
@@ -100,7 +103,7 @@ def build(store: Store, settings: Settings, supervisor: Supervisor, ring: Callab
         database, clock, queue, library, built_in, eraser, index, embedder.model, watcher, wanted.watch_every
     )
     asked.append(worker.ask_for)
-    return Knowledge(library, Search(database, index, built_in.ready), eraser, index, built_in, worker)
+    return Knowledge(library, Search(database, index, built_in.ready), eraser, index, built_in, worker, embedder)
 
 
 @asynccontextmanager

@@ -27,6 +27,7 @@ from bot.storage.database import Database
 
 MOST_RELEVANT = 24
 """Claims that are ranked into a block; the budget leaves fewer."""
+FILL_UP_TO = 12
 COMPANY = "company"
 """The space of claims that the company may see."""
 OF_BLOCK = Filter(kinds=(Kind.DECISION, Kind.FACT, Kind.PREFERENCE, Kind.ADVICE))
@@ -93,12 +94,23 @@ class Recall:
 
     async def block(self, standing: Standing, query: str, now: datetime, zone: str) -> Block:
         """What the turn is shown without asking. `query`: what people wrote in it."""
-        ranked = await self._ranked(standing.view, query, MOST_RELEVANT, OF_BLOCK) if standing.rankable else ()
+        ranked = await self._filled(standing.view, query) if standing.rankable else ()
         if not ranked and not standing.initiatives:
             return EMPTY
         told = [each.claim for each in ranked] + [each for each, _ in standing.initiatives]
         names = await self._database.read(lambda c: names_of(c, told))
         return block(ranked, standing.initiatives, names, self._budget, now, zone)
+
+    async def _filled(self, view: Visible, query: str) -> Sequence[Ranked]:
+        """The most relevant ones; where few fit, the newest of the others after them: a question need not share a word
+        with what it is about."""
+        ranked = await self._ranked(view, query, MOST_RELEVANT, OF_BLOCK)
+        if len(ranked) >= FILL_UP_TO:
+            return ranked
+        known = {each.claim.id for each in ranked}
+        newest = await self._database.read(lambda c: reading.find(c, view, Purpose.PROMPT, OF_BLOCK, FILL_UP_TO))
+        others = [Ranked(each, 0) for _, each in newest if each.id not in known]
+        return [*ranked, *others[: FILL_UP_TO - len(ranked)]]
 
     async def find(self, scope: SessionScope, query: str, wanted: Filter, limit: int) -> Found:
         """Claims that the session may see, and messages of the session itself, best first."""

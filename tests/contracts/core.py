@@ -55,10 +55,11 @@ class Brain:
 
 
 class Core:
-    def __init__(self, far: FarEnd, data: Path, brain: Brain) -> None:
+    def __init__(self, far: FarEnd, data: Path, brain: Brain, daemon: Daemon) -> None:
         self.far = far
         self.data = data
         self.brain = brain
+        self.daemon = daemon
 
     async def turn(self, who: Who, text: str, talk: Talk = Talk.DIRECT, *, mention: bool = True) -> bytes:
         """Somebody says something and is answered. Returns the request by which the model was asked."""
@@ -130,7 +131,7 @@ async def living(far: FarEnd, data: Path) -> AsyncIterator[Core]:
                 channel = daemon.channels[far.channel]
                 await until(lambda: life.done() or channel.health().receiving)
                 await far.meet(channel, data)
-                yield Core(far, data, brain)
+                yield Core(far, data, brain, daemon)
             finally:
                 await far.part()
                 if not life.done():

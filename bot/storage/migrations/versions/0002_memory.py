@@ -201,13 +201,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_evidence_message_id", "evidence", ["message_id"])
     op.create_table(
-        "to_index",
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("ref", sa.Text(), nullable=False),
-        sa.CheckConstraint("kind IN ('claim', 'turn')", name=op.f("ck_to_index_kind")),
-        sa.PrimaryKeyConstraint("kind", "ref", name=op.f("pk_to_index")),
-    )
-    op.create_table(
         "extraction",
         sa.Column("source", sa.Text(), nullable=False),
         sa.Column("session_id", sa.Text(), nullable=False),
@@ -225,6 +218,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_extraction_session_id", "extraction", ["session_id", "at"])
     op.create_index("ix_extraction_turn_id", "extraction", ["turn_id"])
+    op.create_table(
+        "to_index",
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("ref", sa.Text(), nullable=False),
+        sa.CheckConstraint("kind IN ('claim', 'turn')", name=op.f("ck_to_index_kind")),
+        sa.PrimaryKeyConstraint("kind", "ref", name=op.f("pk_to_index")),
+    )
     op.create_table(
         "tombstone",
         sa.Column("digest", sa.Text(), nullable=False),

@@ -1,0 +1,70 @@
+"""What a turn is shown of memory, wired, with the index behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.app.opening import Store
+from bot.kernel.supervise import Supervisor
+from bot.memory.indexing import Indexing
+from bot.memory.ranking import IndexRanker
+from bot.memory.recall import Recall
+from bot.retrieval.embedder import Embedder
+from bot.retrieval.recall.index import RecallIndex
+from bot.storage.database import Tx
+from bot.tasks import store as tasks
+from bot.tasks.store import Task
+from bot.tasks.worker import Done, Handler
+from config.schema import Settings
+
+EMBED = "memory.embed"
+FIRST = "first"
+PATIENCE = timedelta(seconds=0.5)
+"""How long a turn waits for the model of meanings to be loaded; full text serves meanwhile."""
+LOOK_EVERY = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    recall: Recall
+    index: RecallIndex
+    indexing: Indexing
+    handlers: dict[str, Handler]
+
+    async def reindexed(self) -> Mapping[str, int]:
+        """The index made anew from what it is derived from."""
+        return {"rows": await self.indexing.anew()}
+
+    async def differences(self) -> Mapping[str, int]:
+        """Rows that the index has otherwise than claims and transcript; they are put right."""
+        return {"rows": await self.indexing.differences()}
+
+
+def build(
+    store: Store, settings: Settings, supervisor: Supervisor, embedder: Embedder, ring: Callable[[], None]
+) -> Remembering:
+    """`ring` wakes the runner of tasks."""
+
+    def embed_later(tx: Tx) -> None:
+        """Not before somebody has searched: the model of meanings is large, and full text finds new words at once."""
+        now = store.clock.now()
+        tasks.enqueue(tx, EMBED, EMBED, {}, now, lane=EMBED, run_at=now if index.loaded else now + LOOK_EVERY)
+
+    index = RecallIndex(store.database, [embedder], supervisor, embed_later, patience=PATIENCE)
+
+    async def embed(task: Task) -> Done:
+        if not index.loaded:
+            return Done(embed_later, empty=True)
+        return Done(empty=not await index.catch_up())
+
+    async def first_search() -> None:
+        now = store.clock.now()
+        await store.database.write(lambda tx: tasks.enqueue(tx, EMBED, FIRST, {}, now, lane=EMBED))
+        ring()
+
+    indexing = Indexing(store.database, index)
+    ranker = IndexRanker(index, indexing, store.clock, first_search)
+    recall = Recall(store.database, ranker, settings.memory.block_tokens)
+    return Remembering(recall, index, indexing, {EMBED: embed})
