@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -150,9 +151,14 @@ def _line(text: str) -> str:
     return " ".join(text.split()).replace('"', "'").replace("<", "‹").replace(">", "›")
 
 
+@cache
+def _tool() -> Tool:
+    """Made once: its schema takes a millisecond, and stays the same."""
+    return Tool(TOOL, "Notes what is worth remembering of the messages.", Items.model_json_schema())
+
+
 async def _call(model: Model, name: str, messages: tuple[Message, ...]) -> Finished:
-    tool = Tool(TOOL, "Notes what is worth remembering of the messages.", Items.model_json_schema())
-    request = Request(name, (Text(SYSTEM),), messages, (tool,), max_tokens=ANSWER, deadline=DEADLINE, must_call=TOOL)
+    request = Request(name, (Text(SYSTEM),), messages, (_tool(),), max_tokens=ANSWER, deadline=DEADLINE, must_call=TOOL)
     async with aclosing(converse(model, request)) as events:
         async for event in events:
             if isinstance(event, Finished):

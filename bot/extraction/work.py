@@ -141,7 +141,8 @@ class Extractor:
         reading = self._read(tx.connection, task)
         if reading is None or reading.source != before.source or store.is_read(tx.connection, reading.source):
             return  # deleted, or edited once more: that has a task of its own
-        known = self._known(tx.connection, reading)
+        # Mostly nothing was found: then there is nothing to compare, and the roster is not read within the transaction.
+        known = self._known(tx.connection, reading) if proposed.candidates else Known()
         forgotten = partial(self._forgotten, tx.connection, reading)
         admission = Admission(reading.heard, reading.room, known, proposed.author, now, forgotten, lambda: new_id(now))
         decisions = admission.decide(proposed.candidates)
