@@ -88,6 +88,8 @@ class Receiver:
         self._held: dict[int, list[_Heard]] = {}
         self._once_more: set[int] = set()
         """Channels in which there was another gap while they were being read back."""
+        self._unknown: set[int] = set()
+        """Guilds of this session whose people may have written to us without our having looked."""
         self._inbox: Inbox | None = None
         self._history = ReadBack(
             api, register, clock, self._commit_page, lambda channel: self._queue.put_nowait(_Read(channel))
@@ -177,6 +179,7 @@ class Receiver:
                 await self._interaction(data, inbox)
             case "READY":
                 self._register.ready()
+                self._unknown = {int(guild["id"]) for guild in data.get("guilds", ())}
                 self._places.joined = self._register.threads()
                 self._read_back(self._register.of_guild(0))
             case "GUILD_CREATE":
@@ -222,6 +225,8 @@ class Receiver:
             if answer is Accepted.NEW and one.event == "MESSAGE_CREATE" and where.guild is not None:
                 # A room that opted in to more than what is said to the executive: to be heard is not to take part.
                 self._enter(where.channel, where.guild, int(one.data["id"]), thread=where.ours)
+        if created and not self._held and not self._unknown:
+            self._register.hear(max(number for _, number in created))
         await self._register.save(inbox)
 
     async def _prepared(self, heard: _Heard) -> list[tuple[Where, InboundEvent]]:
@@ -305,20 +310,22 @@ class Receiver:
             int(channel["id"]): int(channel.get("last_message_id") or 0)
             for channel in (*data.get("channels", ()), *data.get("threads", ()))
         }
-        newest = self._register.newest()
+        heard = self._register.heard()
         for thread in data.get("threads", ()):
             number = int(thread["id"])
-            if "member" in thread and number > newest > 0 and number not in self._register:
+            if "member" in thread and number > heard > 0 and number not in self._register:
                 self._enter(number, guild, number - 1, thread=True)
         people = (member["user"] for member in data.get("members", ()))
-        opened = await direct_channels(self._places, inbox, people) if newest else ()
+        opened, whole = await direct_channels(self._places, inbox, people) if heard else ((), True)
         fresh = [channel for channel in opened if channel not in self._register]
         for channel in fresh:
-            self._enter(channel, 0, newest, thread=False)
+            self._enter(channel, 0, heard, thread=False)
         await self._register.save(inbox)
         self._read_back(fresh)
         known = self._register.of_guild(guild)
         self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)])
+        if whole:
+            self._unknown.discard(guild)
 
     async def _gone(self, guild: int, channels: Sequence[int], inbox: Inbox) -> None:
         now = self._clock.now()

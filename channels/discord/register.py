@@ -21,9 +21,14 @@ log = logging.getLogger(__name__)
 
 LIST = "discord:channels"
 BEGAN = "discord:began"
+HEARD = "discord:heard"
 CLOCK_SKEW = timedelta(seconds=30)
 """The platform's clock, which dates ids, may be behind ours."""
+STEP = timedelta(minutes=1)
+"""How often it is written again up to where everything was heard, and how far that stays behind: events of different
+places overtake each other a little."""
 _AT_MOST = 1000
+_BEHIND = int(STEP / timedelta(milliseconds=1)) << 22
 _DAY = timedelta(days=1)
 _FIRST_DAY = date(2020, 1, 1)
 
@@ -49,6 +54,8 @@ class Register:
         self._noted: int | None = None
         self._began = 0
         self._sessions = 0
+        self._heard = 0
+        self._written = 0
 
     async def load(self, inbox: Inbox) -> None:
         """Before anything is received. Raises `TransientError`."""
@@ -69,6 +76,8 @@ class Register:
             await self._note(inbox)
         else:
             self._began = self._noted
+        heard = await inbox.cursor(HEARD)
+        self._heard = self._written = int(heard) if heard and heard.isdigit() else 0
 
     async def _note(self, inbox: Inbox) -> None:
         """Note, once for ever, since when we listen: the first message of all may come just before we die."""
@@ -92,10 +101,14 @@ class Register:
     def threads(self) -> set[int]:
         return {channel for channel, entry in self._entries.items() if entry.thread}
 
-    def newest(self) -> int:
-        """The newest message that was ever committed; before the first one the time of the first
-        start (within the first session itself 0)."""
-        return max(self._positions.values(), default=self._began)
+    def heard(self) -> int:
+        """The id up to which everything was heard, in channels that are not in the register too; at least since the
+        first start (within the first session itself 0)."""
+        return max(self._heard, self._began)
+
+    def hear(self, message: int) -> None:
+        """All that was said before this message, wherever, is committed; nothing is being read back."""
+        self._heard = max(self._heard, message - _BEHIND)
 
     def position(self, channel: int) -> int | None:
         """Id after which a channel has to be read: within the last days at most."""
@@ -145,6 +158,9 @@ class Register:
             listed = {str(c): [e.guild, e.since, e.day, e.thread] for c, e in self._entries.items()}
             await inbox.accept((), Cursor(LIST, json.dumps(listed, separators=(",", ":"))))
             self._unsaved = False
+        if self._heard - self._written >= _BEHIND:
+            await inbox.accept((), Cursor(HEARD, str(self._heard)))
+            self._written = self._heard
 
     def _today(self) -> int:
         return (self._clock.now().date() - _FIRST_DAY) // _DAY

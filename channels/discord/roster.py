@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable
 
 from bot.gateway.channel import Inbox
-from bot.kernel.errors import OpenExecutiveError
+from bot.kernel.errors import OpenExecutiveError, TransientError
 from bot.kernel.supervise import cancel, start
 from channels.discord.content import Payload
 from channels.discord.errors import REQUEST_ERRORS, translate
@@ -18,19 +18,23 @@ from channels.discord.readback import AT_ONCE
 log = logging.getLogger(__name__)
 
 
-async def direct_channels(places: Places, inbox: Inbox, users: Iterable[Payload]) -> list[int]:
-    """The channels of direct messages with those of `users` who are on the roster; a few are asked for at a time, and
-    who cannot be reached is left out."""
+async def direct_channels(places: Places, inbox: Inbox, users: Iterable[Payload]) -> tuple[list[int], bool]:
+    """The channels of direct messages with those of `users` who are on the roster, and whether these are all that there
+    can be; a few are asked for at a time, and who cannot be reached is left out."""
+    whole = True
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def opened(user: int) -> int | None:
+        nonlocal whole
         async with slots:
             try:
                 return await places.open_direct(user)
             except REQUEST_ERRORS as error:
-                reason = translate(error, effect=False).message
+                failure = translate(error, effect=False)
             except OpenExecutiveError as error:
-                reason = error.message
+                failure = error
+            reason = failure.message
+            whole = whole and not isinstance(failure, TransientError)
             log.info("discord: no direct messages with %s: %s", user, reason)
             return None
 
@@ -42,4 +46,4 @@ async def direct_channels(places: Places, inbox: Inbox, users: Iterable[Payload]
     finally:
         for task in tasks:
             await cancel(task)
-    return [channel for task in tasks if (channel := task.result()) is not None]
+    return [channel for task in tasks if (channel := task.result()) is not None], whole

@@ -13,7 +13,7 @@ from channels.discord.keys import snowflake_at
 from channels.discord.register import Register
 from tests.channels.discord.conftest import ANN, BEN, BOT, EVE, FORUM, GENERAL, GUILD, ME, SECRET, Rig, texts
 from tests.channels.inbox import MemoryInbox
-from tests.channels.support import HandClock
+from tests.channels.support import START, HandClock
 from tests.fakes.discord import refused
 from tests.fakes.faults import Answer, CutBefore, Delay
 
@@ -79,7 +79,7 @@ async def test_threads_that_named_us_while_we_were_away_are_found(rig: Rig) -> N
 
 async def test_people_of_the_roster_who_wrote_for_the_first_time_meanwhile_are_found(rig: Rig) -> None:
     rig.inbox = MemoryInbox(people=[str(ANN), str(BEN)])
-    rig.world.dm(BEN, "long before anybody listened")
+    rig.world.dm(BEN, "long before anybody listened", at=(START - timedelta(hours=1)).timestamp())
     await rig.start()
     rig.world.dm(ANN, "hello")
     await rig.messages()
@@ -96,6 +96,35 @@ async def test_people_of_the_roster_who_wrote_for_the_first_time_meanwhile_are_f
     assert found[1].thread.key == f"discord:dm:{BEN}"
     await rig.settled()
     assert texts(rig.inbox.events) == ["hello", "my first words"]
+
+
+async def test_first_words_are_found_however_much_was_heard_elsewhere_since(rig: Rig) -> None:
+    def later(minutes: int) -> None:
+        at = START + timedelta(minutes=minutes)
+        rig.world.now = at.timestamp
+        rig.clock.advance(at - rig.clock.now())
+
+    rig.inbox = MemoryInbox(people=[str(ANN), str(BEN)])
+    await rig.start()
+    rig.world.dm(ANN, "hello")
+    await rig.messages()
+    await rig.stop()
+    later(10)
+    rig.world.dm(BEN, "my first words")
+    later(12)
+    rig.world.dm(ANN, "later")
+    await rig.replace()
+    rig.server.faults.plan("createDM", Answer(503), times=2)
+    await rig.start()
+    await rig.messages(2)
+    later(14)
+    rig.world.dm(ANN, "live")
+    await rig.messages(3)
+    await rig.settled()
+    await rig.replace()
+    await rig.start()
+    await rig.messages(4)
+    assert texts(rig.inbox.events)[-1] == "my first words"
 
 
 async def test_the_first_message_of_all_is_found_if_it_was_not_stored(rig: Rig) -> None:
@@ -338,6 +367,23 @@ async def test_the_register_keeps_positions_and_forgets_what_is_long_unused() ->
     again.enter(2, 0, newer, thread=False)
     assert 1 not in again
     assert again.recent(again.of_guild(0)) == (2,)
+
+
+async def test_up_to_where_everything_was_heard_is_written_now_and_then() -> None:
+    clock, inbox = HandClock(), MemoryInbox()
+    register = Register(clock, 7)
+    await register.load(inbox)
+    register.ready()
+    assert register.heard() == 0, "what was said before the first session is nobody's"
+    inbox.batches.clear()
+    said = [snowflake_at(clock.now() + timedelta(seconds=seconds)) for seconds in (0, 10, 20, 90)]
+    for message in said:
+        register.hear(message)
+        await register.save(inbox)
+    assert len(inbox.batches) == 2
+    again = Register(clock, 7)
+    await again.load(inbox)
+    assert said[0] < again.heard() == said[3] - (said[1] - said[0]) * 6, "a minute behind"
 
 
 async def test_a_damaged_register_begins_anew() -> None:
