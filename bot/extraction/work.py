@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -97,6 +97,10 @@ class Extractor:
             return Later(error.account.resets_at, "over budget", settle)
         return Done(lambda tx: self._store(tx, task, reading, proposed), empty=not proposed.candidates)
 
+    @property
+    def _offline(self) -> bool:
+        return self._model.provider == "offline"
+
     def failed(self, tx: Tx, task: Task, error: str, final: bool) -> None:
         """Hears of a failed attempt, in its transaction."""
         self._settle(tx, task)
@@ -115,14 +119,19 @@ class Extractor:
 
     def _read(self, connection: sa.Connection, task: Task) -> Reading | None:
         if "message" in task.payload:
-            return store.of_message(connection, MessageId(task.payload["message"]), self._zone)
-        return store.of_turn(connection, TurnId(task.payload["turn"]), self._zone)
+            reading = store.of_message(connection, MessageId(task.payload["message"]), self._zone)
+        else:
+            reading = store.of_turn(connection, TurnId(task.payload["turn"]), self._zone)
+        if reading is not None and self._offline:
+            # Rules obey no text: what others wrote in the conversation cannot shape what they take from people's words.
+            return replace(reading, room=replace(reading.room, tainted=False))
+        return reading
 
     def _known(self, connection: sa.Connection, reading: Reading) -> Known:
         return store.known(connection, reading.room, self._domains)
 
     async def _propose(self, reading: Reading, known: Known) -> _Proposed:
-        if self._model.provider == "offline":
+        if self._offline:
             # What the offline mode says is quotations, never advice.
             said = [each for each in reading.heard if not each.by_executive]
             found = tuple(rules.candidates(said, known))

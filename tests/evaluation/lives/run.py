@@ -1,0 +1,71 @@
+"""Running all lives on all systems, and the table of what came of it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import bot
+from tests.evaluation.lives.generate import life
+from tests.evaluation.lives.product import product
+from tests.evaluation.lives.score import Tally
+from tests.evaluation.lives.script import Life
+from tests.evaluation.lives.systems import AppendOnly, LastN, Nothing, live
+from tests.evaluation.lives.written import LIVES
+from tests.evaluation.measures import percentile
+
+SEEDS = range(1, 11)
+PRODUCT = "openexecutive"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    system: str
+    measure: str
+    value: float
+
+
+def all_lives(seeds: Sequence[int] = SEEDS) -> list[Life]:
+    return [*LIVES, *map(life, seeds)]
+
+
+async def measure(lives: Sequence[Life], *, tell: bool = False) -> list[Figure]:
+    for module in sorted(Path(bot.__path__[0]).glob("*/tables.py")):
+        importlib.import_module(f"bot.{module.parent.name}.tables")
+    tallies: dict[str, Tally] = {}
+    for one in lives:
+        for make in (Nothing, LastN, AppendOnly):
+            system = make()
+            tallies.setdefault(system.name, Tally()).add(await live(one, system))
+        begun = time.perf_counter()
+        with tempfile.TemporaryDirectory() as folder:
+            async with product(Path(folder)) as own:
+                tally = await live(one, own)
+        tallies.setdefault(PRODUCT, Tally()).add(tally)
+        if tell:
+            figures = tally.figures()
+            told = ", ".join(f"{name} {figures[name]:.2f}" for name in ("current recall", "stale", "invented", "score"))
+            print(f"{one.name}: {told} ({time.perf_counter() - begun:.1f} s)", file=sys.stderr, flush=True)
+    found = [
+        Figure(system, name, value) for system, tally in tallies.items() for name, value in tally.figures().items()
+    ]
+    lags = tallies[PRODUCT].lags
+    found.append(Figure(PRODUCT, "write to readable, p50 ms", 1000 * percentile(lags, 0.5)))
+    found.append(Figure(PRODUCT, "write to readable, p95 ms", 1000 * percentile(lags, 0.95)))
+    return found
+
+
+def table(figures: Sequence[Figure]) -> str:
+    systems = list(dict.fromkeys(each.system for each in figures))
+    measures = list(dict.fromkeys(each.measure for each in figures))
+    value = {(each.system, each.measure): each.value for each in figures}
+    lines = [f"| Measure | {' | '.join(systems)} |", f"|---|{'---|' * len(systems)}"]
+    for name in measures:
+        cells = [f"{value[system, name]:.3g}" if (system, name) in value else "" for system in systems]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
