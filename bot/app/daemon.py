@@ -27,7 +27,7 @@ from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
 from bot.app.status import describe, in_a_word
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.control import ops, ops_backup, ops_knowledge, ops_sessions
+from bot.control import ops, ops_backup, ops_export, ops_knowledge, ops_sessions
 from bot.control.server import Server as ControlServer
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
@@ -354,6 +354,7 @@ class Daemon:
         handlers |= rooms_of_rights.operations(
             self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences
         )
+        handlers |= ops_export.Exporting(self.store.database, self.store.recorder).handlers()
         handlers |= ops_backup.Keeping(
             self.store.database, self.store.recorder, self.backups.maker, self.backups.nightly, self._wake, self.boot,
             alone=False,

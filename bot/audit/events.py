@@ -272,6 +272,19 @@ class PersonChanged(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class PersonExported(Payload):
+    """All that is held about a person was gathered for them: how many of what. The record's text is the reason."""
+
+    type = "person_exported"
+    person: PersonId
+    messages: int
+    memories: int
+    documents: int
+    rows: int
+    """Of the audit."""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonPaired(Payload):
     type = "person_paired"
     person: PersonId

@@ -39,6 +39,7 @@ COMMANDS = {
     "backup": "make a backup, or see which there are",
     "restore": "put a backup into an empty folder",
     "held": "what waits for a look since a backup was restored",
+    "export": "all that is held about one person",
     "explain": "the exact prompt of a turn, and where each part of it came from",
     "usage": "what was spent on the model",
     "version": "which version this is",

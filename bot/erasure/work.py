@@ -41,8 +41,8 @@ BlobIsUsed = Callable[[sa.Connection, BlobHash], bool]
 RemoveCopies = Callable[[str, Sequence[OutboxId]], Awaitable[None]]
 """Removes this machine's own copies of what a channel sent under these keys."""
 DropPrompts = Callable[[Tx, datetime], int]
-Purge = Callable[[], Awaitable[None]]
-"""Has withdrawn vectors leave the disk."""
+Purge = Callable[[], Awaitable[object]]
+"""Has an index lose what it was derived from, down to the disk."""
 Tell = Callable[[PersonId, str], Awaitable[Callable[[Tx], None]]]
 """Says a text to a person alone: what it returns queues it, in the transaction that ends the work."""
 
@@ -152,12 +152,12 @@ class Work:
         """Have deleted words leave the indexes of full text and the vectors' folders. A summary is in neither."""
         if why == "summary":
             return
+        for purge in self._beyond.purges:
+            await purge()
         for index in await self._database.read(fulltext.all_of, long=True):
             more = await self._database.write(lambda tx, of=index: of.merge_step(tx.connection, first=True))  # type: ignore[misc]
             while more:
                 more = await self._database.write(lambda tx, of=index: of.merge_step(tx.connection, first=False))  # type: ignore[misc]
-        for purge in self._beyond.purges:
-            await purge()
 
     async def _drop(self, blob: BlobHash) -> bool:
         """Delete a file unless something else refers to it."""
