@@ -27,7 +27,7 @@ from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
 from bot.app.status import describe, in_a_word
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.control import ops, ops_backup, ops_export, ops_knowledge, ops_sessions
+from bot.control import ops, ops_backup, ops_export, ops_knowledge, ops_sessions, ops_tasks
 from bot.control.server import Server as ControlServer
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
@@ -187,6 +187,7 @@ class Daemon:
         extract = Extractions(store.recorder, tasks.ring)
         extractor = rooms_of_extraction.extractor(store, settings, model, meter, specialists(settings))
         handlers[EXTRACT], failed[EXTRACT] = extractor.handle, extractor.failed
+        handlers |= rooms_of_extraction.upkeep(store, settings).handlers()
         erasure = rooms_of_erasure.erasure(store, tasks.ring)
         backups = rooms_of_backup.backups(store, settings, VERSION)
         handlers |= backups.nightly.handlers()
@@ -314,6 +315,7 @@ class Daemon:
             "outbox": outbox_counts,
             "knowledge": await self.knowledge.status(self.store),
             "tasks": await self.store.database.read(task_store.counts),
+            "tasks_in_trouble": await self.store.database.read(task_store.trouble),
             "lanes": self.lanes.active,
         }
 
@@ -328,6 +330,7 @@ class Daemon:
             self.tasks.recover(tx)
             task_store.enqueue(tx, UPKEEP, UPKEEP, {}, self.store.clock.now(), lane=UPKEEP)
             self.erasing.start(tx)
+            rooms_of_extraction.upkeep(self.store, self.settings).start(tx)
             self.backups.nightly.start(tx)
             self.store.recorder.record(tx, Record(DaemonStarted(self.boot, VERSION, voided, doubtful)))
             self.store.recorder.record(tx, Record(SettingChanged((), digest)))
@@ -350,6 +353,7 @@ class Daemon:
         )
         for channel in self.channels.values():
             handlers |= channel.local()
+        handlers |= ops_tasks.handlers(self.store.database, self.store.recorder, self.store.clock, self.tasks.ring)
         handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
         handlers |= rooms_of_rights.operations(
             self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences

@@ -1,4 +1,4 @@
-"""The reading of what was said, from settings."""
+"""The reading of what was said and the upkeep of memories, from settings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bot.app.opening import Store
 from bot.extraction.work import Extractor
 from bot.llm.budget import Purpose
 from bot.llm.metered import Meter, Metered
+from bot.memory.upkeep import Upkeep
 from bot.orchestrator.specialists import Specialist
 from config.schema import Settings
 
@@ -25,3 +26,7 @@ def extractor(
         settings.company.time_zone,
         frozenset(each.name for each in specialists),
     )
+
+
+def upkeep(store: Store, settings: Settings) -> Upkeep:
+    return Upkeep(store.database, store.recorder, store.clock, settings.company.time_zone)

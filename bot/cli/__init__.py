@@ -40,6 +40,7 @@ COMMANDS = {
     "restore": "put a backup into an empty folder",
     "held": "what waits for a look since a backup was restored",
     "export": "all that is held about one person",
+    "tasks": "work in the background: what is queued, failed or dead",
     "explain": "the exact prompt of a turn, and where each part of it came from",
     "usage": "what was spent on the model",
     "version": "which version this is",

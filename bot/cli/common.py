@@ -110,7 +110,7 @@ async def _offline(
     loaded: Loaded, op: str, fields: Mapping[str, object], seen: Callable[[Answer], None] = lambda _: None
 ) -> list[Answer]:
     from bot import app
-    from bot.control import ops, ops_backup, ops_export, ops_sessions
+    from bot.control import ops, ops_backup, ops_export, ops_sessions, ops_tasks
     from bot.kernel.clock import SystemClock
     from bot.kernel.ids import BootId
     from bot.kernel.logs import Redactor
@@ -137,6 +137,7 @@ async def _offline(
                 outbox=None,
             )
             peer = _Collected(seen)
+            tasks = ops_tasks.handlers(store.database, store.recorder, store.clock, lambda: None)
             own = ops_sessions.handlers(
                 store.database, app.erasing.erasure(store, lambda: None), lambda: None, alone=True
             )
@@ -153,7 +154,7 @@ async def _offline(
             forgetting = app.erasing.forgetting(store, lambda: None, backups.copies)
             memories = app.rights.operations(store, forgetting, lambda: None)
             exporting = ops_export.Exporting(store.database, store.recorder)
-            handlers = {**handlers, **own, **keeping.handlers(), **exporting.handlers(), **memories}
+            handlers = {**handlers, **tasks, **own, **keeping.handlers(), **exporting.handlers(), **memories}
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
                     await documents[op](peer, {"op": op, **fields})

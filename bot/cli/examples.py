@@ -22,6 +22,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessions list", "the conversations and their ids"),
         ("sessions delete SESSION --reason 'asked for by Anna'", "erase one of them"),
     ),
+    "tasks": (
+        ("tasks list --state dead", "what was given up and waits for a person"),
+        ("tasks retry TASK", "try it again, from the first attempt on"),
+        ("tasks drop TASK --reason 'the thread was a test'", "have it not done at all"),
+    ),
     "memory": (
         ("memory list --pending", "what waits for a yes or no"),
         ("memory as-of 2026-03-01", "what was known at the end of that day"),

@@ -53,6 +53,10 @@ def lines(answer: Answer) -> list[str]:
         found.append(f"documents {_counts(_part(knowledge, 'documents'))}; {_meaning(_part(knowledge, 'vectors'))}")
     found.append(f"came in   {_counts(_part(answer, 'inbox_last_day'))} (ended ones: of the last day)")
     found.append(f"to send   {_counts(_part(answer, 'outbox'))}")
+    found.append(f"tasks     {_counts(_part(answer, 'tasks'))}")
+    trouble = _part(answer, "tasks_in_trouble")
+    for kind in trouble:
+        found.append(f"          {kind}: {_counts(_part(trouble, kind))} (see `openexecutive tasks list`)")
     for row in rows(answer, "parked"):
         found.append(
             f"parked    {row.get('way')} {row.get('channel')} {row.get('id')} {row.get('at')}: {row.get('reason')}"

@@ -186,6 +186,11 @@ def get(connection: sa.Connection, task_id: TaskId) -> Task | None:
     return None if row is None else _task(row)
 
 
+def look(connection: sa.Connection, task_id: TaskId) -> Listed | None:
+    row = connection.execute(sa.select(task).where(task.c.id == task_id)).first()
+    return None if row is None else Listed(_task(row), row.created_at, row.ended_at)
+
+
 def counts(connection: sa.Connection) -> dict[str, int]:
     """Tasks that are not done, by state."""
     rows = connection.execute(
