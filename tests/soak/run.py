@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.kernel.supervise import start
-from tests.e2e.daemon import PATIENCE, Daemon, environment
+from tests.e2e.daemon import Daemon, environment
 from tests.e2e.farends import base_settings
 from tests.e2e.numbers import answer, script
 from tests.fakes.anthropic import FakeAnthropic
@@ -198,10 +198,10 @@ class Soak:
         async def taken() -> bool:
             for side in self._sides.values():
                 await side.insist()
-            return not judge(self._data, self._written, ()).tallies or not self._untaken()
+            return not self._untaken()
 
         with suppress(TimeoutError):  # what is missing then is in the verdict
-            await _until(taken, SETTLE)
+            await _until(taken, SETTLE, pause=2.0)  # looking takes a while itself
         with suppress(TimeoutError):
             await self._live.settled(SETTLE)
 
@@ -227,7 +227,7 @@ class Soak:
         return reply
 
 
-async def _until(holds: Callable[[], Awaitable[bool]], timeout: float = PATIENCE) -> None:
+async def _until(holds: Callable[[], Awaitable[bool]], timeout: float, pause: float) -> None:
     async with asyncio.timeout(timeout):
         while not await holds():  # noqa: ASYNC110 - another process is looked at
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(pause)
