@@ -107,14 +107,17 @@ _ROOM = (
 def _while_present(
     person: PersonId, session_id: sa.ColumnElement[str], at: sa.ColumnElement[datetime]
 ) -> sa.ColumnElement[bool]:
-    """The session stands in a room in which an account of the person was at that time."""
-    there = (
+    """The session stands in a room in which an account of the person was at that time. Looked up once for all rows are
+    the sessions in which they ever were: most rows are of none of these."""
+    joined = (
+        session.join(place, place.c.key == session.c.place_key)
+        .join(presence, presence.c.place_key == place.c.key)
+        .join(handle, sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address))
+    )
+    ever = sa.select(session.c.id).select_from(joined).where(handle.c.person_id == person)
+    then = (
         sa.select(sa.literal(1))
-        .select_from(
-            session.join(place, place.c.key == session.c.place_key)
-            .join(presence, presence.c.place_key == place.c.key)
-            .join(handle, sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address))
-        )
+        .select_from(joined)
         .where(
             session.c.id == session_id,
             handle.c.person_id == person,
@@ -122,7 +125,8 @@ def _while_present(
             sa.or_(presence.c.until.is_(None), presence.c.until > at),
         )
     )
-    return sa.exists(there)
+    # As an expression the column is only looked at: by its index all rows would be gathered, and sorted, for one page.
+    return sa.and_((session_id + "").in_(ever), sa.exists(then))
 
 
 def person_view(connection: sa.Connection, person: PersonId) -> CompanyView:
