@@ -48,6 +48,13 @@ class Sending:
     after: Callable[[], None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NotBefore:
+    """It may be done, but not yet: somebody sleeps, or has heard enough for now."""
+
+    at: datetime
+
+
 class Action(Protocol):
     name: str
     """Its class."""
@@ -66,8 +73,8 @@ class Action(Protocol):
         """With another text. Raises `PermanentError` where there is no text to change."""
         ...
 
-    def guard(self, connection: sa.Connection, proposal: Proposal, now: datetime) -> str | None:
-        """Looks again right before it is done: why it must not be, in words; None: it may."""
+    def guard(self, connection: sa.Connection, proposal: Proposal, now: datetime) -> str | NotBefore | None:
+        """Looks again right before it is done: why it must not be, in words; when it may be; None: now."""
         ...
 
     def effect(self, tx: Tx, proposal: Proposal, now: datetime) -> Done | Sending:

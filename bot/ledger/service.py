@@ -14,7 +14,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId, TurnId, new_id
 from bot.ledger import deciding, reliability, store
-from bot.ledger.actions import Action, Sending
+from bot.ledger.actions import Action, NotBefore, Sending
 from bot.ledger.model import (
     Class,
     ConflictError,
@@ -54,6 +54,8 @@ class Wish:
     tainted: bool = False
     plain: bool = True
     """The recipient was written to before, and nothing is attached: else it is never automatic."""
+    id: ProposalId | None = None
+    """Chosen beforehand, so that it can be named; None: a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Left:
 
     proposal: Proposal
     after: Callable[[], None] | None = None
+    until: datetime | None = None
+    """It is not to be done before; nothing was changed."""
 
 
 class Ledger:
@@ -91,7 +95,7 @@ class Ledger:
         if not deciders or (two_persons and len(deciders) < 2):
             raise PermanentError("there is nobody who may approve this: see [ledger] in the settings")
         new = Proposal(
-            ProposalId(new_id(now)),
+            wish.id or ProposalId(new_id(now)),
             wish.action,
             payload,
             payload,
@@ -184,6 +188,8 @@ class Ledger:
         refuses ends as failed."""
         action = self.action(seen.action)
         refusal = action.guard(tx.connection, seen, now)
+        if isinstance(refusal, NotBefore):
+            return Left(seen, until=refusal.at)
         if refusal is not None:
             return Left(self._failed(tx, seen, Failure.REFUSED, now, refusal))
         begun = deciding.begun(seen)
@@ -198,6 +204,10 @@ class Ledger:
         executing = store.move(tx, self._recorder, seen, begun, ACTOR, now)
         done = deciding.done(executing, effect.result)
         return Left(store.move(tx, self._recorder, executing, done, ACTOR, now), effect.after)
+
+    def broken(self, tx: Tx, seen: Proposal, now: datetime, words: str) -> Proposal:
+        """Nothing was done, and trying again would not help."""
+        return self._failed(tx, seen, Failure.INVALID, now, words)
 
     def arrived(self, tx: Tx, seen: Proposal, now: datetime) -> Proposal:
         """The message that carries it was sent."""

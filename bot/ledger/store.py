@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -155,11 +155,11 @@ def by_key(connection: sa.Connection, key: str) -> Proposal | None:
     return None if row is None else _proposal(connection, row)
 
 
-def to_execute(connection: sa.Connection, limit: int) -> list[Proposal]:
-    """What is approved and not held, oldest first."""
+def to_execute(connection: sa.Connection, limit: int, but: Collection[ProposalId] = ()) -> list[Proposal]:
+    """What is approved and not held, oldest first. `but`: leave these out."""
     rows = connection.execute(
         sa.select(proposal)
-        .where(proposal.c.state.in_(APPROVED), sa.not_(proposal.c.held))
+        .where(proposal.c.state.in_(APPROVED), sa.not_(proposal.c.held), proposal.c.id.not_in(sorted(but)))
         .order_by(proposal.c.seq)
         .limit(limit)
     ).all()

@@ -112,14 +112,20 @@ proposal_ask = sa.Table(
     sa.Column("person_id", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("digest", sa.Text, nullable=False, unique=True),
-    sa.Column("outbox_id", sa.Text),
+    sa.Column("outbox_id", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("thread", sa.Text, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("reminder", sa.Boolean, nullable=False),
+    sa.Column("told", sa.Text, nullable=False),
     sa.Column("expires_at", UtcDateTime, nullable=False),
     sa.Column("used_at", UtcDateTime),
     sa.Column("at", UtcDateTime, nullable=False),
     sa.Index("ix_proposal_ask_proposal_id", "proposal_id"),
+    sa.Index("ix_proposal_ask_thread", "thread"),
 )
-"""One showing of a proposal to one approver. `digest`: of the token in its buttons or reply address."""
+"""One showing of a proposal to one approver. `digest`: of the token in its buttons or reply address. `told`: what the
+message on the platform says of its state."""
 
 action_class = sa.Table(
     "action_class",

@@ -135,8 +135,12 @@ def upgrade() -> None:
         sa.Column("person_id", sa.Text(), nullable=False),
         sa.Column("hash", sa.Text(), nullable=False),
         sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("outbox_id", sa.Text()),
+        sa.Column("outbox_id", sa.Text(), nullable=False),
         sa.Column("channel", sa.Text(), nullable=False),
+        sa.Column("thread", sa.Text(), nullable=False),
+        sa.Column("address", sa.Text(), nullable=False),
+        sa.Column("reminder", sa.Boolean(), nullable=False),
+        sa.Column("told", sa.Text(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
         sa.Column("used_at", sa.BigInteger()),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -144,6 +148,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("digest", name=op.f("uq_proposal_ask_digest")),
     )
     op.create_index("ix_proposal_ask_proposal_id", "proposal_ask", ["proposal_id"])
+    op.create_index("ix_proposal_ask_thread", "proposal_ask", ["thread"])
     op.create_table(
         "proposal_event",
         sa.Column("seq", sa.Integer(), autoincrement=True, nullable=False),
