@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.extraction import amendments, phrases, topics
+from bot.extraction import amendments, phrases, shapes, topics
 from bot.extraction.amendments import Told
 from bot.extraction.model import Candidate, Heard, Known, Quote
 from bot.extraction.phrases import group
@@ -120,7 +120,7 @@ def _one(reading: Reading) -> Candidate | None:
         return wish
     if meant is Mood.SUPPOSED:
         return None
-    for form in (progress, labelled, _amended, commitment, started, _decision, _decided_anew, _fact):
+    for form in (progress, labelled, _amended, _changed, _shaped, commitment, started, _decision, _decided_anew, _fact):
         found = form(reading)
         if found is not None:
             return found
@@ -219,7 +219,7 @@ def _decision(reading: Reading) -> Candidate | None:
     inner = re.sub(
         r"^(?:we|the company|wir)(?:[’']ll| will|[’']re| are| werden)?\s+(?:now |not )*", "", inner, flags=re.IGNORECASE
     )
-    subject = key_of(reading, inner)
+    subject = shapes.decision(inner.rstrip(".! "), reading.by.said_at, reading.by.zone) or key_of(reading, inner)
     if subject is None:
         chosen = verb.lower() not in (
             "",
@@ -243,6 +243,17 @@ def _decided_anew(reading: Reading) -> Candidate | None:
     subject = reading.key_of_verb(infinitive(match["what"]))
     found = proposal(reading, Kind.DECISION, subject)
     return found if any(each.subject == found.subject for each in reading.told) else None
+
+
+def _changed(reading: Reading) -> Candidate | None:
+    """ "We moved the launch to May" stands by itself, whether or not it corrects what was said before."""
+    subject = shapes.changed(reading.text, reading.by.said_at, reading.by.zone)
+    return None if subject is None else proposal(reading, Kind.DECISION, subject)
+
+
+def _shaped(reading: Reading) -> Candidate | None:
+    subject = shapes.fact(reading.text, reading.by.said_at, reading.by.zone)
+    return None if subject is None else proposal(reading, Kind.FACT, subject)
 
 
 def _chosen_on(what: str) -> bool:
