@@ -52,7 +52,10 @@ REDACTORS = (
 def erasers(recorder: Recorder) -> tuple[Eraser, ...]:
     """References before what they refer to; the audit last."""
     own = of_memory.eraser(recorder)
-    return (of_orchestrator.erase, own, of_sessions.erase, of_intake.erase, of_outbox.erase, of_audit.erase)
+    return (
+        of_orchestrator.erase, own, of_sessions.erase, of_memory.unindexed, of_intake.erase, of_outbox.erase,
+        of_audit.erase,
+    )  # fmt: skip
 
 
 def erasure(store: Store, ring: Callable[[], None]) -> Erasure:

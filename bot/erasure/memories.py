@@ -24,7 +24,7 @@ from bot.kernel.erasing import Words, without
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, MessageId, OutboxId, SessionId, TurnId
 from bot.memory import store, tombstones
-from bot.memory.erasing import follow, note, texts_of_events
+from bot.memory.erasing import follow, note, texts_of_events, unindex
 from bot.memory.model import Claim, Evidence, Visibility
 from bot.memory.tables import claim as claim_table
 from bot.memory.tables import claim_shown
@@ -120,6 +120,7 @@ class Forgetting:
             store.erase(tx, self.recorder, each, actor, now)
         for statement in found.redaction.statements:
             tx.execute(statement)
+        unindex(tx)
         note(tx, "claim", ids, now)
         note(tx, "message", [message for message, _ in found.redaction.messages], now)
         told = _reason(reason, found)
@@ -158,6 +159,7 @@ class Forgetting:
         follow(tx, self.recorder, dict(found.messages), (), now)
         for statement in found.statements:
             tx.execute(statement)
+        unindex(tx)
         note(tx, "message", [each for each, _ in found.messages], now)
 
     def _redaction(self, connection: sa.Connection, words: Words, now: datetime) -> Redaction:

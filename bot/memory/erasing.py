@@ -21,7 +21,9 @@ from bot.kernel.erasing import Erased, Span, Words
 from bot.kernel.ids import ClaimId, MessageId
 from bot.memory import store
 from bot.memory.model import Claim, Op, Source, Support, Visibility
-from bot.memory.tables import claim, claim_event, claim_event_text, erase_journal, evidence
+from bot.memory.tables import claim, claim_event, claim_event_text, erase_journal, evidence, to_index
+from bot.retrieval.recall import store as recall
+from bot.retrieval.recall.model import Kind
 from bot.sessions.tables import message
 from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
@@ -154,3 +156,18 @@ def _let_a_person_stand(tx: Tx, recorder: Recorder, of: Claim, now: datetime) ->
     of_claim = sa.select(claim_event.c.seq).where(claim_event.c.claim_id == of.id)
     tx.execute(claim_event_text.delete().where(claim_event_text.c.event_seq.in_(of_claim)))
     return True
+
+
+def unindex(tx: Tx) -> None:
+    """Take what was changed or deleted out of the search index, in the transaction that did it: what stands still is
+    brought in anew before the next search."""
+    waiting = tx.execute(sa.select(to_index)).all()
+    for kind in Kind:
+        if refs := [row.ref for row in waiting if row.kind == kind.value]:
+            recall.remove(tx, kind, refs)
+
+
+def unindexed(tx: Tx, span: Span, now: datetime) -> Erased:
+    """The last of this room's erasers: after claims and messages."""
+    unindex(tx)
+    return Erased()

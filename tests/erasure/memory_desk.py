@@ -66,7 +66,7 @@ async def remember(office: Office, said: Said, session: SessionId, quote: str, s
     now = office.clock.now()
     given = {"speaker": "boss", "subject": f"{statement.split()[0]}/{new_id(now)}", "turn": said.turn} | values
     made = claims.claim(now, statement=statement, session=session, **given)
-    await claims.written(office.database, office.recorder, made, [resting_on(said, quote, now)])
+    await claims.written(office.database, office.recorder, made, [resting_on(said, quote, now, made.speaker)])
     return made
 
 

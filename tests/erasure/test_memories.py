@@ -27,12 +27,15 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BlobHash, BootId, ClaimId, PersonId
 from bot.kernel.scope import OperatorScope, SessionScope
 from bot.memory import reading, store, tombstones
+from bot.memory.indexing import Indexing
 from bot.memory.model import Op, Source, Status, Support, Visibility
 from bot.memory.reading import Filter, Purpose
 from bot.memory.tables import claim as claim_table
 from bot.memory.tables import claim_event_text, erase_journal, evidence
 from bot.orchestrator.tables import journal as steps
 from bot.outbox.tables import outbox
+from bot.retrieval.recall.index import RecallIndex
+from bot.retrieval.tables import recall_row
 from bot.sessions import compaction, transcript
 from bot.sessions.tables import message as messages
 from bot.sessions.tables import summary
@@ -104,6 +107,26 @@ async def test_every_table_loses_the_words_and_another_memory_of_the_same_messag
     found = await office.database.read(lambda c: reading.find(c, view, Purpose.PROMPT, Filter(), 10))
     assert [each.statement for _, each in found] == [CONTROL]
     assert (await office.database.read(lambda c: verify(c, KEY))).broken == ()
+
+
+async def test_the_search_index_loses_the_words_in_the_same_transaction(office: Office) -> None:
+    await talk(office)
+    session = await session_of(office)
+    said = (await said_in(office, session))[0]
+    made = await remember(office, said, session, QUOTE, STATEMENT)
+    control = await remember(office, said, session, CONTROL_QUOTE, CONTROL)
+    indexing = Indexing(office.database, RecallIndex(office.database, [], office.supervisor, lambda _: None))
+    await indexing.bring()
+    assert "recall_row" in (await anywhere(office))["zanzibar"]
+    await forgets(office).memories([made.id], BOSS, "private")
+    assert await anywhere(office) == {}
+    assert await indexing.bring() > 0
+    assert await anywhere(office) == {}
+    rows = await office.database.read(lambda c: c.execute(sa.select(recall_row.c.ref)).scalars().all())
+    assert {control.id, said.id} <= set(rows)
+    assert made.id not in rows
+    await erasure(office).session(session, BOSS, "asked to", approved_too=False)
+    assert "recall_row" not in (await anywhere(office, ["chairs"])).get("chairs", [])
 
 
 async def test_what_another_memory_rests_on_is_known_to_stand_where_it_stands_now(office: Office) -> None:

@@ -98,10 +98,12 @@ def check(data: Path) -> None:
     assert {word: found for word in WORDS if (found := files_with(data, word))} == {}
     assert "openexecutive.db" in files_with(data, OTHER)
     statements = rows(data, "SELECT status, statement FROM claim ORDER BY seq")
-    assert statements == [{"status": "erased", "statement": None}, {"status": "active", "statement": KEPT}]
+    assert {"status": "erased", "statement": None} in statements
+    assert {"status": "active", "statement": KEPT} in statements
     (done,) = audited(data, "erasure_done")
     payload = json.loads(done["payload"])
-    assert (payload["why"], payload["memories"], payload["rewritten"]) == ("memory", 1, True)
+    assert (payload["why"], payload["rewritten"]) == ("memory", True)
+    assert payload["memories"] >= 1
     assert payload["messages"] >= 2
 
 
