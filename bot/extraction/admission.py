@@ -9,6 +9,7 @@ it was not forgotten; then what already stands decides whether it is new, a repe
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -54,6 +55,11 @@ Forgotten = Callable[[Candidate], datetime | None]
 
 _STOPPED = (Work.COMPLETED, Work.DROPPED, Work.BLOCKED)
 """Such words tell how an initiative stands, not anew what it is."""
+_MIND = (
+    r"(?:prefers?|wants?|wishes|likes?|dislikes?|loves?|hates?|favou?rs?|would rather|would like|thinks?|believes?"
+    r"|feels?|decided|decides|has decided|insists?|demands?|bevorzugt|möchte|will lieber|mag|hasst|findet|glaubt"
+    r"|hat entschieden)"
+)
 _WISHES = frozenset({Kind.ADVICE, Kind.PREFERENCE})
 """Kinds that are rightly put as a supposition: "I would", "you should"."""
 _SHARED = frozenset({Kind.DECISION, Kind.INITIATIVE, Kind.FACT})
@@ -246,9 +252,18 @@ class Admission:
             held.append(Held.UNTRUSTED)
         if self._room.tainted:
             held.append(Held.TAINTED)
-        if not whole:
+        if not whole or self._of_anothers_mind(said):
             held.append(Held.UNSUPPORTED)
         return held
+
+    def _of_anothers_mind(self, said: Said) -> bool:
+        """What somebody else wants, thinks or has decided is theirs to say, whatever kind of thing it is proposed as."""
+        others = [name for person, name in self._known.people.items() if person != said.by.speaker]
+        firsts = {re.escape(word) for name in others for word in (name, name.split()[0])}
+        if said.by.by_executive:
+            return False
+        who = "|".join([*sorted(firsts, key=len, reverse=True), "he", "she", "they"])
+        return bool(re.search(rf"\b(?:{who})\b\W+(?:\w+\W+){{0,2}}?{_MIND}\b", said.words.around, re.IGNORECASE))
 
     def _trust(self, said: Said) -> Trust:
         return max((each.trust for each in said.evidence), key=lambda trust: trust.rank)
