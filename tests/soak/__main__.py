@@ -39,7 +39,7 @@ def main() -> int:
     found = report.as_json(result, messages=asked.messages, minutes=asked.minutes, seed=asked.seed)
     print(f"\n{report.printed(found)}")
     report.KEPT.mkdir(exist_ok=True)
-    report.SOAK.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    (report.SOAK_KILL if asked.kill else report.SOAK).write_text(json.dumps(found, indent=1), encoding="utf-8")
     for name, tally in found["channels"].items():
         for what in ("untaken", "lost", "doubled"):
             if tally[what]:

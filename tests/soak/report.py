@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "reliability.md"
 KEPT = ROOT / ".soak"
 """Where the last runs leave their numbers."""
-SOAK, KILLS = KEPT / "soak.json", KEPT / "kills.txt"
+SOAK, SOAK_KILL, KILLS = KEPT / "soak.json", KEPT / "soak-kill.json", KEPT / "kills.txt"
 
 
 def as_json(result: Result, *, messages: int, minutes: float, seed: int) -> dict[str, Any]:
@@ -95,9 +95,10 @@ def write_docs() -> list[str]:
     """Fill the generated parts from what the last runs left. Returns what was filled."""
     text = DOCS.read_text(encoding="utf-8")
     filled = []
-    if SOAK.exists():
-        text = _filled(text, "soak", _soak_block(json.loads(SOAK.read_text(encoding="utf-8"))))
-        filled.append("soak")
+    for name, file in (("soak", SOAK), ("soak with kills", SOAK_KILL)):
+        if file.exists():
+            text = _filled(text, name, _soak_block(json.loads(file.read_text(encoding="utf-8"))))
+            filled.append(name)
     if KILLS.exists():
         text = _filled(text, "kills", _kills_block(KILLS.read_text(encoding="utf-8")))
         filled.append("kills")
