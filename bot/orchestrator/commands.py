@@ -120,7 +120,9 @@ def _privacy(tx: Tx, recorder: Recorder, asked: Asked) -> str:
         f"{here}\n\n- Whoever runs the machine that I live on can technically read everything that I keep; reading "
         f"private conversations takes a reason and is written into the audit.\n- {provider}\n- {heard}\n"
         "- I keep what was said until it is erased. `/new` makes me stop looking at what was said here before; to have "
-        "it erased, ask a principal of your company.\n- The platform itself keeps its own copy by its own rules."
+        "a whole conversation erased, ask a principal of your company.\n- What I remember of it stands in `/memories`: "
+        "`/correct` puts right, and `/forget` erases, what you said.\n- The platform itself keeps its own copy by its "
+        "own rules."
     )
 
 

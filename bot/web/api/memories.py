@@ -112,23 +112,23 @@ class Desk:
             asked=wanted.asked,
         )
 
-        def unit(tx: Tx) -> MemoryPage:
-            view = _view(tx.connection, call)
-            found = reading.find(tx.connection, view, Purpose.REVIEW, chosen, wanted.limit + 1, wanted.before)
+        def query(connection: sa.Connection) -> MemoryPage:
+            view = _view(connection, call)
+            found = reading.find(connection, view, Purpose.REVIEW, chosen, wanted.limit + 1, wanted.before)
             page = found[: wanted.limit]
-            self._viewed(tx, call, [each for _, each in page])
             more = page[-1][0] if len(found) > len(page) else None
-            return MemoryPage(memories=_told(tx.connection, view, [each for _, each in page]), next=more)
+            return MemoryPage(memories=_told(connection, view, [each for _, each in page]), next=more)
 
-        return await self.database.write(unit)
+        page = await self.database.read(query, long=True)
+        await self._viewed(call, [each.id for each in page.memories])
+        return page
 
     async def one(self, call: Call) -> MemoryDetail:
-        def unit(tx: Tx) -> MemoryDetail:
-            view, found = self._found(tx.connection, call)
-            self._viewed(tx, call, [found])
-            words = reading.evidence_of(tx.connection, view, found.id)
+        def query(connection: sa.Connection) -> MemoryDetail:
+            view, found = self._found(connection, call)
+            words = reading.evidence_of(connection, view, found.id)
             return MemoryDetail(
-                memory=_told(tx.connection, view, [found])[0],
+                memory=_told(connection, view, [found])[0],
                 evidence=tuple(
                     Quote(
                         message=each.message,
@@ -141,13 +141,14 @@ class Desk:
                 ),
             )
 
-        return await self.database.write(unit)
+        one = await self.database.read(query)
+        await self._viewed(call, [one.memory.id])
+        return one
 
     async def history(self, call: Call) -> History:
-        def unit(tx: Tx) -> History:
-            view, found = self._found(tx.connection, call)
-            self._viewed(tx, call, [found])
-            events = reading.history(tx.connection, view, found.id)
+        def query(connection: sa.Connection) -> History:
+            view, found = self._found(connection, call)
+            events = reading.history(connection, view, found.id)
             return History(
                 events=tuple(
                     Change(
@@ -164,7 +165,9 @@ class Desk:
                 )
             )
 
-        return await self.database.write(unit)
+        history = await self.database.read(query)
+        await self._viewed(call, [call.path["id"]])
+        return history
 
     async def shown(self, call: Call) -> Shown:
         def query(connection: sa.Connection) -> Shown:
@@ -264,10 +267,12 @@ class Desk:
             raise UnknownMemoryError(f"there is no memory {of}")
         return view, found
 
-    def _viewed(self, tx: Tx, call: Call, claims: Sequence[Claim]) -> None:
-        if claims:
-            payload = MemoryViewed("api", tuple(each.id for each in claims))
-            self.recorder.record(tx, Record(payload, Actor("person", call.person.id)))
+    async def _viewed(self, call: Call, ids: Sequence[str]) -> None:
+        """It is noted before it is given out."""
+        if ids:
+            payload = MemoryViewed("api", tuple(ClaimId(each) for each in ids))
+            record = Record(payload, Actor("person", call.person.id))
+            await self.database.write(lambda tx: self.recorder.record(tx, record))
 
 
 def _move(memories: Memories, seen: Claim, status: str) -> Use:
