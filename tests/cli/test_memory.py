@@ -88,7 +88,7 @@ async def test_a_list_steers_no_terminal_and_takes_one_line_each(folder: Path) -
 
 
 async def test_verify_ends_with_1_when_something_is_wrong(folder: Path) -> None:
-    faults = {name: [] for name in ("orphans", "stray", "unfounded", "talkative")}
+    faults: dict[str, list[str]] = {name: [] for name in ("orphans", "stray", "unfounded", "talkative")}
     answer = {"sound": False, "claims": 3, **faults, "gaps": ["a", "b"], "index": {"missing": 2}}
     async with daemon(folder, {"memory.verify": answering(answer)}):
         done = await command("memory", "verify")
