@@ -8,7 +8,7 @@ MINUTES ?= 10
 MESSAGES ?= 10000
 SHELL  := /bin/bash
 
-.PHONY: run test cases bench eval soak soak-kill lint types contracts check format lock clean help
+.PHONY: run test cases bench eval eval-recall soak soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
@@ -38,6 +38,9 @@ bench: $(BIN)/.dev  ## against a plain bot, as ratios
 
 eval: $(BIN)/.dev  ## how well questions find their notes; writes docs/evaluation.md
 	$(BIN)/python -m tests.evaluation --knowledge
+
+eval-recall: $(BIN)/.dev  ## how well questions find what was said (OPENEXECUTIVE_EVAL_DATA=folder of public conversations)
+	$(BIN)/python -m tests.evaluation --recall
 
 soak: $(BIN)/.dev  ## bad weather on all channels, counted (MINUTES=10 MESSAGES=10000)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --messages $(MESSAGES)

@@ -13,7 +13,7 @@ from bot.retrieval.recall.times import days
 from bot.retrieval.stopwords import STOP_WORDS
 
 MOST_WORDS = 12
-"""A question of 6 loses as much as leaving out the phrases does."""
+"""With half as many, long questions found 0.02 less of what they were about."""
 MOST_PHRASES = 6
 _SHORTEST_NAME = 3
 _WORD = re.compile(r"\w+(?:['’]s\b)?")

@@ -192,6 +192,7 @@ class Kept:
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._spaces: OrderedDict[tuple[Kind, str], tuple[State, Space]] = OrderedDict()
+        self._bytes = 0
         self._lock = Lock()
 
     def get(self, kind: Kind, space: str, state: State) -> Space | None:
@@ -210,14 +211,17 @@ class Kept:
 
     def put(self, kind: Kind, space: str, state: State, made: Space) -> None:
         with self._lock:
+            if (held := self._spaces.pop((kind, space), None)) is not None:
+                self._bytes -= held[1].bytes()
             self._spaces[kind, space] = (state, made)
-            self._spaces.move_to_end((kind, space))
-            while len(self._spaces) > 1 and sum(each.bytes() for _, each in self._spaces.values()) > self._most_bytes:
-                self._spaces.popitem(last=False)
+            self._bytes += made.bytes()
+            while len(self._spaces) > 1 and self._bytes > self._most_bytes:
+                self._bytes -= self._spaces.popitem(last=False)[1][1].bytes()
 
     def clear(self) -> None:
         with self._lock:
             self._spaces.clear()
+            self._bytes = 0
 
 
 def view(where: Within, spaces: Mapping[str, Space]) -> View:
