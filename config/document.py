@@ -78,7 +78,14 @@ def _toml_table(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator
     yield from ("", *_comment(table.description), f"[{dotted(table.path)}]", *_set_first(table, values))
 
 
-_EXAMPLES = {("people",): "anna", ("specialists",): "finance", ("llm", "prices"): "some-model"}
+_EXAMPLES = {
+    ("people",): "anna",
+    ("specialists",): "finance",
+    ("llm", "prices"): "some-model",
+    ("ledger", "classes"): "send_email",
+    ("ledger", "departments"): "finance",
+    ("ledger", "deputies"): "anna",
+}
 
 
 def _toml_named(table: Table, chosen: Mapping[keys.KeyPath, object]) -> Iterator[str]:

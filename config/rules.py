@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from config.ledger import ACTIONS
 from config.schema import BUILT_IN_SPECIALISTS, Email, Models, Settings
 from config.types import is_loopback
 
@@ -40,6 +41,7 @@ def check(settings: Settings) -> tuple[Finding, ...]:
             _terminal,
             _web,
             _channels,
+            _ledger,
         )
         for finding in rule(settings)
     )
@@ -331,3 +333,30 @@ def _channels(settings: Settings) -> Iterator[Finding]:
     channels = settings.channels
     if not (settings.network_channel or channels.email.enabled or channels.terminal.enabled):
         yield Finding(("channels",), "no channel is on: nobody can reach the executive", None, "warning")
+
+
+def _ledger(settings: Settings) -> Iterator[Finding]:
+    ledger, roster = settings.ledger, settings.roster
+    for name in ledger.classes:
+        if name not in ACTIONS:
+            close = difflib.get_close_matches(name, ACTIONS, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            yield Finding((f"ledger.classes.{name}",), f"no class of actions{hint}", f"one of {', '.join(ACTIONS)}")
+    named = [
+        (f"ledger.classes.{name}.approvers", each) for name, own in ledger.classes.items() for each in own.approvers
+    ]
+    named += [(f"ledger.departments.{name}.head", own.head) for name, own in ledger.departments.items() if own.head]
+    named += [(f"ledger.deputies.{name}", name) for name in ledger.deputies]
+    named += [(f"ledger.deputies.{name}.person", own.person) for name, own in ledger.deputies.items() if own.person]
+    for key, person in named:
+        known = roster.get(person)
+        if known is None or known.role == "guest":
+            yield Finding((key,), f"{person} is nobody who may decide", "the id of a principal or member of people")
+    for name, own in ledger.classes.items():
+        if own.two_persons and len(own.approvers) == 1:
+            yield Finding(
+                (f"ledger.classes.{name}.two_persons", f"ledger.classes.{name}.approvers"),
+                "two must say yes and one is named: principals are asked too",
+                "two approvers",
+                "warning",
+            )

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from config.ledger import Ledger
 from config.memory import Memory
 from config.prices import LIST_PRICES
 from config.section import Section
@@ -413,6 +414,7 @@ class Settings(Section):
     limits: Limits = Limits()
     knowledge: Knowledge = Knowledge()
     memory: Memory = Memory()
+    ledger: Ledger = Ledger()
 
     @property
     def roster(self) -> dict[str, Person]:

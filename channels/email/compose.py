@@ -60,16 +60,17 @@ def compose(
 ) -> bytes:
     """The whole mail with CRLF line ends. `reply_to`: where the reader shall answer, if not at our plain address.
     Raises `PermanentError` if the recipient is no address."""
+    answers = op.path.ref is not None or bool(op.path.chain)
     headers = [
         ("Date", email.utils.format_datetime(now)),
         ("From", f"<{own.address}>"),
         *([] if reply_to is None else [("Reply-To", f"<{reply_to}>")]),
         ("To", f"<{recipient(op.path)}>"),
         *_copies(op.path),
-        ("Subject", _encoded(subject(op.path.subject), len("Subject: "))),
+        ("Subject", _encoded(subject(op.path.subject, answers=answers), len("Subject: "))),
         ("Message-ID", message_id(key, own)),
         *_threading(op.path),
-        ("Auto-Submitted", "auto-replied"),
+        ("Auto-Submitted", "auto-replied" if answers else "auto-generated"),
         (LOOP_HEADER, own.address),
     ]
     if again:
@@ -99,8 +100,10 @@ def _on_the_wire(text: str) -> str:
     return f"{local}@{ascii_name}"
 
 
-def subject(earlier: str | None) -> str:
-    """`Re: ` once, whatever the language of the marks before; one line, without controls."""
+def subject(earlier: str | None, *, answers: bool) -> str:
+    """One line, without controls. Of an answer: `Re: ` once, whatever the language of the marks before."""
+    if not answers:
+        return one_line(well_formed(earlier or "")).strip()[:MAX_SUBJECT].rstrip() or "(no subject)"
     bare = _REPLY_MARK.sub("", one_line(well_formed(earlier or ""))).strip()
     return f"Re: {bare[:MAX_SUBJECT].rstrip()}" if bare else "Re: (no subject)"
 

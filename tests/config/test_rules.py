@@ -31,6 +31,18 @@ ANNA = '[people.anna]\nname = "Anna"\nrole = "principal"\n'
         (ANNA + '[channels.terminal]\nperson = "ana"', "channels.terminal.person", "did you mean anna?"),
         ('[web]\nhost = "0.0.0.0"', "web.allowed_hosts", "not loopback"),
         ('[web]\nhost = "::"', "web.allowed_hosts", "not loopback"),
+        (
+            "[ledger.classes.send_mail]\ntwo_persons = true",
+            "ledger.classes.send_mail",
+            "did you mean send_email?",
+        ),
+        (
+            ANNA + '[ledger.classes.send_email]\napprovers = ["bob"]',
+            "ledger.classes.send_email.approvers",
+            "bob is nobody",
+        ),
+        (ANNA + '[ledger.departments.finance]\nhead = "bob"', "ledger.departments.finance.head", "bob is nobody"),
+        (ANNA + '[ledger.deputies.anna]\nperson = "bob"', "ledger.deputies.anna.person", "bob is nobody"),
         ("[web]\nport = 2525", "web.port", "the same"),
         ('[llm]\nprovider = "anthropic"', "llm.api_key", "missing"),
         (

@@ -39,7 +39,7 @@ def content(message: MIMEPart) -> str:
 
 
 def subject_path(subject: str | None) -> ReplyPath:
-    return ReplyPath("t", "ann@corp.example", None, subject)
+    return ReplyPath("t", "ann@corp.example", "email:<1@corp.example>", subject)
 
 
 @pytest.mark.case(77)
@@ -148,7 +148,7 @@ def test_case_94_ids_cannot_break_out() -> None:
 )
 def test_case_95_any_subject_is_read_back_whole(subject: str) -> None:
     raw = written(subject_path(subject))
-    expected = compose.subject(subject)
+    expected = compose.subject(subject, answers=True)
     assert read(raw)["Subject"] == expected
     assert mime.parse(raw).first("subject") == expected
     head = raw.split(b"\r\n\r\n")[0]
@@ -174,7 +174,16 @@ def test_case_95_any_subject_is_read_back_whole(subject: str) -> None:
     ],
 )
 def test_re_stands_there_once(earlier: str | None, expected: str) -> None:
-    assert compose.subject(earlier) == expected
+    assert compose.subject(earlier, answers=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("Plans", "Plans"), ("Re: Plans", "Re: Plans"), (None, "(no subject)"), ("a\r\nb", "a b")]
+)
+def test_a_mail_of_our_own_is_no_answer(given: str | None, expected: str) -> None:
+    message = read(written(ReplyPath("t", "ann@corp.example", None, given)))
+    assert message["Subject"] == expected
+    assert message["Auto-Submitted"] == "auto-generated"
 
 
 def test_sent_again_is_the_same_mail_and_says_so() -> None:
