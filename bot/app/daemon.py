@@ -155,7 +155,11 @@ class Daemon:
         )
         handlers: dict[str, Handler] = {}
         failed: dict[str, Failed] = {}
-        tasks = Worker(store.database, store.recorder, store.clock, work, boot, handlers, Backoff(), failed=failed)
+        daemon: Daemon
+        tasks = Worker(
+            store.database, store.recorder, store.clock, work, boot, handlers, Backoff(), failed=failed,
+            busy=lambda: daemon.lanes.active > 0,
+        )  # fmt: skip
         knowledge = rooms_of_knowledge.build(store, settings, work, tasks.ring)
         handlers |= knowledge.worker.handlers()
         remembering = rooms_of_recall.build(store, settings, work, knowledge.embedder, tasks.ring)
@@ -184,7 +188,7 @@ class Daemon:
             compact,
         )  # fmt: skip
         handlers[compactions.KIND] = compactor.handle
-        extract = Extractions(store.recorder, tasks.ring)
+        extract = Extractions(store.recorder, tasks.ring, settings.memory.settle)
         extractor = rooms_of_extraction.extractor(store, settings, model, meter, specialists(settings))
         handlers[EXTRACT], failed[EXTRACT] = extractor.handle, extractor.failed
         handlers |= rooms_of_extraction.upkeep(store, settings).handlers()
@@ -221,7 +225,6 @@ class Daemon:
             per_person=settings.limits.turns_per_person,
             max_attempts=settings.intake.max_attempts,
         )
-        daemon: Daemon
 
         async def status_text() -> str:
             return describe(await daemon.status())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.audit.events import Actor, Record
 from bot.audit.events_memory import ExtractionQueued
@@ -19,7 +19,9 @@ ACTOR = Actor("system", "extraction")
 class Extractions:
     """Queues what is to be read. Those of one session are read one after the other, in order."""
 
-    def __init__(self, recorder: Recorder, ring: Callable[[], None]) -> None:
+    def __init__(self, recorder: Recorder, ring: Callable[[], None], settle: timedelta = timedelta(0)) -> None:
+        """`settle`: how long after its end a turn is read; what people say next goes first."""
+        self._settle = settle
         self._recorder = recorder
         self._ring = ring
         self._queued = False
@@ -41,7 +43,7 @@ class Extractions:
     def _queue(
         self, tx: Tx, key: str, payload: dict[str, str], session: SessionId, turn: TurnId, now: datetime
     ) -> None:
-        task = tasks.enqueue(tx, KIND, key, payload, now, lane=f"{KIND}:{session}")
+        task = tasks.enqueue(tx, KIND, key, payload, now, lane=f"{KIND}:{session}", run_at=now + self._settle)
         if task is not None:
             self._recorder.record(tx, Record(ExtractionQueued(task), ACTOR, session, turn))
             self._queued = True

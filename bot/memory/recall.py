@@ -155,9 +155,8 @@ def names_of(connection: sa.Connection, claims: Sequence[Claim]) -> Mapping[str,
     return {person.id: person.name for person in people.by_ids(connection, sorted(wanted)).values()}
 
 
-def standing(connection: sa.Connection, scope: SessionScope) -> Standing:
+def standing(connection: sa.Connection, view: Visible) -> Standing:
     """For the read that begins a turn: one statement where nothing is remembered."""
-    view = visible(connection, scope)
     believed = reading.condition(view, Purpose.PROMPT)
     kinds = set(connection.execute(sa.select(claim.c.kind).where(believed).distinct()).scalars())
     initiatives: list[tuple[Claim, bool]] = []

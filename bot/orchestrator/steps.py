@@ -43,7 +43,7 @@ from bot.sessions.audience import Audience
 from bot.sessions.taint import others_words
 from bot.sessions.transcript import Said
 from bot.sessions.turns import Turn
-from bot.sessions.visible import company_view
+from bot.sessions.visible import PUBLIC_ONLY, company_view, of_session
 
 log = logging.getLogger(__name__)
 
@@ -66,15 +66,16 @@ class Steps:
             if session is None:
                 raise LookupError(f"session {turn.session} of a turn is gone")
             scope = SessionScope(turn.session)
-            internal = session.audience is not Audience.EXTERNAL and company_view(connection, scope).company
-            fields = company.profile(connection, internal=internal)
-            standing = None if self._p.recall is None else memory.standing(connection, scope)
+            seen = PUBLIC_ONLY if session.audience is Audience.EXTERNAL else company_view(connection, scope)
+            fields = company.profile(connection, internal=seen.company)
+            view = of_session(session.id, session.audience_epoch, seen)
+            standing = None if self._p.recall is None else memory.standing(connection, view)
             recalled = Recalled(
                 session,
                 transcript.history(connection, scope),
                 compaction.earlier(connection, scope),
                 people.by_ids(connection, wanted),
-                block(fields, self._p.company_name, internal=internal),
+                block(fields, self._p.company_name, internal=seen.company),
             )
             return recalled, standing
 

@@ -82,6 +82,11 @@ def visible(connection: sa.Connection, scope: Scope) -> Visible:
     return Visible(scope, company_view(connection, scope), -1 if epoch is None else epoch, _decides(connection, scope))
 
 
+def of_session(session_id: SessionId, audience_epoch: int, company: CompanyView) -> Visible:
+    """What a session sees, of whom all this is known already."""
+    return Visible(SessionScope(session_id), company, audience_epoch)
+
+
 def _decides(connection: sa.Connection, scope: Scope) -> bool:
     if not isinstance(scope, PersonScope):
         return False

@@ -20,6 +20,8 @@ from bot.tasks.store import Task
 log = logging.getLogger(__name__)
 
 IDLE_POLL = timedelta(minutes=1)
+GIVES_WAY = timedelta(seconds=30)
+LOOK_AGAIN = timedelta(seconds=0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,10 @@ class Worker:
         at_once: int = 2,
         max_attempts: int = 5,
         failed: Mapping[str, Failed] | None = None,
+        busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`failed`: by kind of task, who hears of failures."""
+        """`failed`: by kind of task, who hears of failures. `busy`: somebody waits for an answer; tasks give way, for
+        `GIVES_WAY` at most."""
         self._database = database
         self._recorder = recorder
         self._clock = clock
@@ -73,6 +77,7 @@ class Worker:
         self._at_once = at_once
         self._max_attempts = max_attempts
         self._failed = failed if failed is not None else {}
+        self._busy = busy
         self._running = 0
         self._draining = False
         self._bell = Bell(clock)
@@ -87,14 +92,16 @@ class Worker:
     async def run(self) -> None:
         """Run what is due, for ever."""
         while True:
+            wait = await self._until_due()
             claimed = None
-            if self._running < self._at_once and not self._draining:
-                claimed = await self._database.write(lambda tx: store.claim_due(tx, self._boot, self._clock.now()))
+            if wait <= timedelta():
+                claimed = await self._database.write(lambda tx: store.claim_due(tx, self._boot, self._horizon()))
             if claimed is not None:
                 self._running += 1
                 self._supervisor.job(f"task:{claimed.kind}:{claimed.id}", self._one(claimed))
                 continue
-            await self._bell.wait(await self._until_due())
+            # What is due already and cannot be claimed waits behind its lane, whose end rings.
+            await self._bell.wait(wait if wait > timedelta() else IDLE_POLL)
 
     async def drain(self, timeout: timedelta) -> bool:
         """Claim nothing more, and wait for what runs. True if it ended in time; what did not runs again after the next
@@ -106,12 +113,19 @@ class Worker:
         return not self._running
 
     async def _until_due(self) -> timedelta:
-        due = await self._database.read(store.next_due)
-        if due is None or self._running >= self._at_once:
+        """How long until something may be claimed; zero or less: now."""
+        if self._running >= self._at_once or self._draining:
             return IDLE_POLL
-        wait = due - self._clock.now()
-        # What is due already waits behind its lane, whose end rings.
-        return IDLE_POLL if wait <= timedelta() else min(IDLE_POLL, wait)
+        due = await self._database.read(store.next_due)
+        if due is None:
+            return IDLE_POLL
+        wait = due - self._horizon()
+        return min(wait, LOOK_AGAIN if self._busy() else IDLE_POLL)
+
+    def _horizon(self) -> datetime:
+        """Tasks that are due by this instant are run."""
+        now = self._clock.now()
+        return now - GIVES_WAY if self._busy() else now
 
     async def _one(self, task: Task) -> None:
         try:

@@ -248,7 +248,7 @@ class Product:
         if not session:
             return ""
         scope = SessionScope(session)
-        standing = await self.office.database.read(lambda c: recall.standing(c, scope))
+        standing = await self.office.database.read(lambda c: recall.standing(c, visible(c, scope)))
         found = await self.recall.block(standing, key.question, self.office.clock.now(), "UTC")
         return found.text
 
