@@ -257,7 +257,7 @@ class Admission:
         return held
 
     def _of_anothers_mind(self, said: Said) -> bool:
-        """What somebody else wants, thinks or has decided is theirs to say, whatever kind of thing it is proposed as."""
+        """What somebody else wants, thinks or has decided is theirs to say, whatever it is proposed as."""
         others = [name for person, name in self._known.people.items() if person != said.by.speaker]
         firsts = {re.escape(word) for name in others for word in (name, name.split()[0])}
         if said.by.by_executive:

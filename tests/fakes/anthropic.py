@@ -33,7 +33,7 @@ from tests.fakes.anthropic_reply import (
     events,
     message,
 )
-from tests.fakes.anthropic_script import ModelRequest, Script, instant_echo, script_named
+from tests.fakes.anthropic_script import ModelRequest, Script, instant_echo, nothing_to_remember, script_named
 from tests.fakes.faults import Answer, Delay, Fault, JsonObject, Record
 from tests.fakes.httpserver import (
     HttpFake,
@@ -56,7 +56,8 @@ MODELS = (
 
 
 class FakeAnthropic(HttpFake):
-    """The API with a scripted model. `requests` holds what came in, `answers` what was fully delivered.
+    """The API with a scripted model. `requests` holds what came in, `answers` what was fully delivered. Requests that
+    force the call of a tool are of a kind of their own (`readings`), and `reader` answers them.
 
     An entry of `answers` has the body {"reply_text", "outcome"}, where outcome is `complete`, `faulty` (as scripted)
     or `client_gone`. Error statuses are not answers.
@@ -78,6 +79,7 @@ class FakeAnthropic(HttpFake):
         """`api_keys` and `models` None: any key that is not empty, any model."""
         super().__init__(port=port, log=log, keep=keep)
         self.script = script
+        self.reader: Script = nothing_to_remember
         self.answers = Record("answer", log, keep)
         self._queue: deque[Reply] = deque()
         self._api_keys = api_keys
@@ -93,6 +95,11 @@ class FakeAnthropic(HttpFake):
     def model_requests(self) -> tuple[ModelRequest, ...]:
         """Every /v1/messages request so far, in order, refused ones too."""
         return tuple(ModelRequest(entry.body) for entry in self.requests.of("messages"))
+
+    @property
+    def readings(self) -> tuple[ModelRequest, ...]:
+        """Every request so far that forces the call of a tool."""
+        return tuple(ModelRequest(entry.body) for entry in self.requests.of("readings"))
 
     # HTTP.
 
@@ -165,7 +172,10 @@ class FakeAnthropic(HttpFake):
             except rules.Refused as refused:
                 return self._refused(refused)
             asked = ModelRequest(body)
-            reply = self._queue.popleft() if self._queue else self.script(asked)
+            if asked.forced is not None:
+                reply = self.reader(asked)
+            else:
+                reply = self._queue.popleft() if self._queue else self.script(asked)
             if reply.gate or reply.delay:
                 await self.faults.wait(Delay(reply.delay, reply.gate))
             if reply.error is not None:
@@ -176,7 +186,8 @@ class FakeAnthropic(HttpFake):
                 return lambda request: self._stream(request, asked, reply, message_id, usage)
             return lambda request: self._whole(request, asked, reply, message_id, usage)
 
-        return await self.serve(request, "messages", body, raw, effect)
+        kind = "messages" if ModelRequest(body).forced is None else "readings"
+        return await self.serve(request, kind, body, raw, effect)
 
     async def _whole(
         self, request: web.Request, asked: ModelRequest, reply: Reply, message_id: str, usage: Usage

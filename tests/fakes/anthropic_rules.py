@@ -48,6 +48,7 @@ def check(body: JsonObject, *, counting: bool = False) -> None:
     messages: list[JsonObject] = body["messages"]
     _system(body.get("system"))
     _tools(body.get("tools") or [])
+    _choice(body)
     for index, message in enumerate(messages):
         _message(message, index, last=index == len(messages) - 1)
     _tool_pairs(messages)
@@ -79,6 +80,16 @@ def _system(system: str | list[JsonObject] | None) -> None:
         if block.get("type") != "text":
             raise Refused(f"system.{index}.type: Input should be 'text'")
         _text(block["text"], "system")
+
+
+def _choice(body: JsonObject) -> None:
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict) or choice.get("type") != "tool":
+        return
+    if choice.get("name") not in [tool.get("name") for tool in body.get("tools") or []]:
+        raise Refused(f"tool_choice: Tool '{choice.get('name')}' not found in provided tools")
+    if (body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
+        raise Refused("Thinking may not be enabled when tool_choice forces tool use.")
 
 
 def _tools(tools: list[JsonObject]) -> None:

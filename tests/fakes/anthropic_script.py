@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.fakes import anthropic_rules as rules
-from tests.fakes.anthropic_reply import Reply, say
+from tests.fakes.anthropic_reply import Reply, ToolUse, say
 from tests.fakes.faults import JsonObject
 
 
@@ -39,6 +39,12 @@ class ModelRequest:
     @property
     def tools(self) -> tuple[str, ...]:
         return tuple(str(tool["name"]) for tool in self.body.get("tools") or [])
+
+    @property
+    def forced(self) -> str | None:
+        """The tool that has to be called."""
+        choice = self.body.get("tool_choice")
+        return str(choice["name"]) if isinstance(choice, dict) and choice.get("type") == "tool" else None
 
     @property
     def turns(self) -> tuple[tuple[str, str], ...]:
@@ -72,6 +78,11 @@ Script = Callable[[ModelRequest], Reply]
 
 def _text_of(one: JsonObject) -> str:
     return "\n".join(str(part["text"]) for part in rules.blocks(one["content"]) if part.get("type") == "text")
+
+
+def nothing_to_remember(request: ModelRequest) -> Reply:
+    """Calls the tool that has to be called, with nothing in it."""
+    return Reply((ToolUse(request.forced or "", {"items": []}),))
 
 
 def instant_echo(request: ModelRequest) -> Reply:

@@ -10,8 +10,10 @@ import pytest
 from anthropic import AsyncAnthropic, BadRequestError
 from PIL import Image
 
+from tests.fakes import anthropic_rules as rules
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.anthropic_reply import Thinking
+from tests.fakes.faults import JsonObject
 from tests.fakes.test_anthropic_fake import HI, MODEL, TOOL, ask, client, server, stream
 
 __all__ = ["client", "server"]  # fixtures
@@ -174,3 +176,18 @@ async def test_a_request_without_max_tokens_or_version_is_refused(client: AsyncA
             body={"model": MODEL, "max_tokens": 1, "messages": HI},
             options={"headers": {"anthropic-version": ""}},
         )
+
+
+def test_a_forced_tool_has_to_be_there_and_excludes_thinking() -> None:
+    tool = {"name": "remember", "description": "d", "input_schema": {"type": "object", "properties": {}}}
+    body: JsonObject = {
+        "model": "m",
+        "max_tokens": 10,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tool_choice": {"type": "tool", "name": "remember"},
+    }
+    with pytest.raises(rules.Refused, match="not found in provided tools"):
+        rules.check(body)
+    rules.check(body | {"tools": [tool]})
+    with pytest.raises(rules.Refused, match="Thinking may not be enabled"):
+        rules.check(body | {"tools": [tool], "thinking": {"type": "adaptive"}})
