@@ -2,7 +2,8 @@
 
 `python -m tests.evaluation --recall --data FOLDER` (or OPENEXECUTIVE_EVAL_DATA). Each conversation is a space of one
 index, so no search may see another's turns and full text knows the words of all. The times of 100,000 claims need no
-data: their texts are made of the words of the built-in notes, their vectors are made up; the question is embedded.
+data: their texts are made of the words of the built-in notes, their vectors are made up; the question is embedded. On a
+machine that others use, the processor's time tells more than the clock's.
 """
 
 from __future__ import annotations
@@ -242,19 +243,22 @@ async def _timed(claims: int, spaces: int) -> list[Figure]:
             began = time.perf_counter()
             await index.search(texts[0], _of(0), 24, at=_NOW)
             cold = time.perf_counter() - began
-            seconds = []
+            seconds, worked = [], []
             for number, text in enumerate(texts):
                 where = _of(number % spaces)
                 await index.search("warm", where, 1, at=_NOW, meaning=False)
-                began = time.perf_counter()
+                began, busy = time.perf_counter(), time.process_time()
                 await index.search(text, where, 24, at=_NOW)
                 seconds.append(time.perf_counter() - began)
+                worked.append(time.process_time() - busy)
             await index.close()
     await supervisor.stop()
     return [
         Figure("first search, ms", name, round(1000 * cold, 1)),
         Figure("p50 ms", name, round(1000 * percentile(seconds, 0.5), 1)),
         Figure("p95 ms", name, round(1000 * percentile(seconds, 0.95), 1)),
+        Figure("p50 ms of processor", name, round(1000 * percentile(worked, 0.5), 1)),
+        Figure("p95 ms of processor", name, round(1000 * percentile(worked, 0.95), 1)),
         Figure("RSS, MB", name, _resident()),
     ]
 

@@ -39,6 +39,8 @@ T = TypeVar("T")
 CANDIDATES = 200
 """Rows that full text brings; more changed nothing."""
 _PAGE = 1_000
+_MOST_LATE = 5_000
+"""Rows whose vectors one search looks for again: many wait while everything is embedded anew."""
 BATCH = 8
 """Texts embedded at once: a question that comes meanwhile waits for as many."""
 
@@ -169,7 +171,7 @@ class RecallIndex:
         older = kept.older(kind, name, state)
         sizes = views.dimensions(self._embedders)
         rows = await self._pages(kind, name, older)
-        lacking = {} if older is None else {model: older.lacking(model) for model in self._models}
+        lacking = {} if older is None else {model: older.lacking(model, _MOST_LATE) for model in self._models}
         vectors = await self._vectors([row[0] for row in rows], lacking)
 
         def make() -> Space:
@@ -177,6 +179,8 @@ class RecallIndex:
             return came if older is None else older.with_later(came, vectors)
 
         made = await _in_thread(make)
+        if any(len(each) == _MOST_LATE for each in lacking.values()):
+            state = store.State(-1, state.changed)  # there may be more: the next search looks again
         kept.put(kind, name, state, made)
         return made
 

@@ -72,10 +72,11 @@ class Space:
         for model, own in self.vectors.items():
             codes = np.concatenate([own.codes, later.vectors[model].codes])
             scales = np.concatenate([own.scales, later.vectors[model].scales])
-            seqs = [seq for seq in late.get(model, {}) if self.places(np.array([seq], dtype=np.int64))[0] >= 0]
-            if seqs:
-                places = self.places(np.array(seqs, dtype=np.int64))
-                codes[places], scales[places] = quantised.unpacked([late[model][seq] for seq in seqs], codes.shape[1])
+            made = late.get(model, {})
+            places = self.places(np.array(list(made), dtype=np.int64))
+            found = [data for data, place in zip(made.values(), places, strict=True) if place >= 0]
+            own_places = places[places >= 0]
+            codes[own_places], scales[own_places] = quantised.unpacked(found, codes.shape[1])
             joined.vectors[model] = Vectors(codes, scales) if told_in_order else Vectors(codes[order], scales[order])
         if not told_in_order:
             columns = {name: column[order] for name, column in columns.items()}
@@ -85,9 +86,9 @@ class Space:
         joined._by_seq = np.argsort(joined.seqs, kind="stable")  # noqa: SLF001 - its own
         return joined
 
-    def lacking(self, model: str) -> list[int]:
-        """Rows without a vector of this model."""
-        return [int(seq) for seq in self.seqs[self.vectors[model].scales == 0]]
+    def lacking(self, model: str, most: int) -> list[int]:
+        """Rows without a vector of this model, at most so many, in the order in which they are embedded."""
+        return [int(seq) for seq in np.sort(self.seqs[self.vectors[model].scales == 0])[:most]]
 
     def newest(self) -> int:
         return int(self.seqs.max(initial=0))

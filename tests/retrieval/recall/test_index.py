@@ -177,6 +177,19 @@ async def test_what_comes_later_joins_what_is_held_in_memory(desk: Desk) -> None
     assert fresh == await index.search("zebra idea", within("s1"), 9, at=NOW), "as if it had been read at once"
 
 
+async def test_vectors_that_come_later_reach_memory_in_parts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.retrieval.recall.index._MOST_LATE", 3)
+    index = desk.index()
+    await desk.put(index, *(claim(str(n), f"zebra{n}") for n in range(10)))
+    where = within("company", kind=Kind.CLAIM)
+    await desk.ask(index, "warm", where)
+    await index.catch_up()
+    for _ in range(4):
+        await desk.ask(index, "warm", where)
+    found = await index.search("zebra9", where, 1, at=NOW, words=False)
+    assert [hit.ref for hit in found.hits] == ["9"]
+
+
 async def test_without_a_model_full_text_answers_and_says_why(desk: Desk) -> None:
     index = desk.index(MissingEmbedder())
     await desk.put(index, turn("1", "the zebra budget"))
