@@ -115,6 +115,8 @@ async def test_a_memory_is_corrected_by_command_line_and_api_and_forgotten_in_a_
         assert "11 months" not in await house.say("/memories")
         assert "holds" in (await house.run("token", "list")).out
     assert secret not in daemon.output
+    refused = [json.loads(row["payload"]) for row in audited(house.data, "auth_refused")]
+    assert {"door": "api", "reason": "api_no_token", "count": 1}.items() <= refused[0].items()
     verified = json.loads((await house.run("memory", "verify", "--json")).out)
     assert verified["sound"], verified
     assert (await command("audit", "verify", settings=house.settings, home=house.home)).code == 0
