@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from bot.app.erasing import erasure, forgetting
 from bot.app.opening import Store, open_store
 from bot.audit.events import Actor, BackupRestored, Record
@@ -25,10 +27,14 @@ from bot.intake import held as held_in
 from bot.kernel.clock import Clock
 from bot.kernel.logs import Redactor
 from bot.outbox import held as held_out
+from bot.scheduler import store as scheduler
+from bot.scheduler.model import JobState
+from bot.scheduler.tables import job
 from bot.storage.database import Tx
 from config.schema import Settings
 
 ACTOR = Actor("system", "restore")
+RESTORED = "a backup was restored: what was due since may have been done already"
 
 
 def folder_of(settings: Settings) -> Path:
@@ -108,6 +114,8 @@ async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *
     def unit(tx: Tx) -> Restored:
         now = store.clock.now()
         out = held_out.hold(tx, store.recorder, now)
+        if tx.execute(sa.select(sa.exists().where(job.c.state == JobState.ACTIVE.value))).scalar():
+            scheduler.stop_firing(tx, store.recorder, ACTOR, RESTORED, now)
         waiting = held_in.hold(tx, now)
         payload = BackupRestored(
             manifest.audit_id, replayed.memories, replayed.messages, replayed.sessions, out, waiting, journal

@@ -34,6 +34,7 @@ from bot.outbox import held as held_out
 from bot.outbox import store as outbox_store
 from bot.outbox.store import Origin
 from bot.outbox.tables import Policy, outbox
+from bot.scheduler.tables import job
 from bot.storage.database import Database, Tx
 from bot.tasks.store import Task
 from bot.tasks.tables import TaskState
@@ -304,6 +305,22 @@ async def test_what_waited_is_held_until_somebody_has_looked(office: Office, dat
         state = sa.select(outbox.c.state).where(outbox.c.id == held.id)
         assert await restored.read(lambda c: c.execute(state).scalar()) == "queued"
         assert await restored.read(held_out.held) == []
+
+
+async def test_schedules_do_not_fire_until_somebody_lets_them(office: Office, data: Path) -> None:
+    columns = {
+        "id": "j", "kind": "reminder", "title": "t", "rule": "once", "rule_text": "x", "zone": "UTC", "payload": {},
+        "grace_seconds": 60, "state": "active", "next_at": START, "made_at": START, "changed_at": START, "version": 1,
+    }  # fmt: skip
+    none = await maker(office, data).make(OPERATOR, "asked")
+    await back(office, data, none.path, None)
+    into = data.parent / "restored" / archive.DATABASE
+    assert rows(into, "SELECT 1 FROM scheduler_pause") == []
+    (data.parent / "restored").rename(data.parent / "first")
+    await office.database.write(lambda tx: tx.append(job, columns))
+    some = await maker(office, data).make(OPERATOR, "asked")
+    await back(office, data, some.path, None)
+    assert len(rows(into, "SELECT 1 FROM scheduler_pause")) == 1
 
 
 async def test_messages_that_waited_for_an_answer_are_held_too(office: Office, data: Path) -> None:
