@@ -241,7 +241,7 @@ class Admission:
         offered = [each.subject for each in self._open.values() if self._reachable(each)]
         wanted = subjects.given(candidate.subject)
         words = f"{candidate.statement} {said.words.around} {said.by.name} {said.by.speaker}"
-        again = (candidate.progress or candidate.amends) and wanted in offered
+        again = candidate.keyed or ((candidate.progress or candidate.amends) and wanted in offered)
         if wanted is None or not (again or subjects.fits(wanted, words)):
             wanted = subjects.made_of(candidate.statement)
         return subjects.same(wanted, offered) or wanted

@@ -227,10 +227,10 @@ def _candidate(item: Item, labels: Mapping[str, Heard], known: Known) -> Candida
         None,
         None,
         Work(item.work) if item.work and item.kind == "initiative" else None,
-        item.amends,
-        item.withdraws,
-        item.progress,
-        item.confidence,
+        amends=item.amends,
+        withdraws=item.withdraws,
+        progress=item.progress,
+        confidence=item.confidence,
     )
 
 

@@ -68,6 +68,8 @@ class Candidate:
     """It takes the place of what the same speaker said on this subject, whose words need not be said again."""
     withdraws: bool = False
     """What the same speaker said on this subject no longer holds, and nothing takes its place."""
+    keyed: bool = False
+    """The subject was made of these very words by code: it need not be looked for in them."""
     progress: bool = False
     """It tells how an initiative of this subject stands, not anew what it is."""
     confidence: float = 0.8

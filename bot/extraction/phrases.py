@@ -121,6 +121,8 @@ DECISION = _form(
     r"|launchen) .*)$",
     r"^es (?:ist|wurde) (?:beschlossen|entschieden|vereinbart)[,:]?\s*(?:dass|worden,? dass)?\s*(?P<rest16>.+)$",
     r"^nehmen wir\s+(?P<rest17>.+)$",
+    r"^we\s+(?:now )?(?P<rest18>(?:go with|choose|pick|stick with|switch to|stay with) .+)$",
+    r"^wir haben uns\s+(?:auf|für|gegen)\s+(?P<rest19>.+?)\s+(?:geeinigt|verständigt)\.?$",
 )
 NO_DECISION = re.compile(
     r"\b(?:haven[’']t|have not|has not|hasn[’']t|did not|didn[’']t|not yet|never|still (?:have to|need to)|need to"
@@ -234,6 +236,9 @@ PREFERENCE = _form(
     r"^i(?:[’']d| would)\s+(?:really |much )*(?:rather|like (?:you|it|my|all|answers?|replies|reports?|updates?"
     r"|summar\w+|meetings?|the)\b|love"
     r"|appreciate)\s*(?P<what2>.*)$",
+    r"^i\s+no longer\s+(?P<what16>(?:want|need|like) .+)$",
+    r"^i(?:[’']d| would) like\s+(?P<what17>(?:a |the |my )?(?:weekly|daily|monthly|short|brief|detailed|fewer"
+    r"|more) .+)$",
     r"^i\s+(?:really |generally |usually |always )*(?:like|love|hate|dislike|can[’']t stand|don[’']t like"
     r"|do not like|don[’']t want|do not want|"
     r"want you to|want|need you to)\s+(?P<what3>(?:my|all|answers?|replies|reports?|updates?|summar\w+|meetings?"
@@ -282,8 +287,11 @@ FACT = re.compile(
 )
 LABEL = re.compile(r"^(?P<subject>[^\W\d_][\w’'&/ -]{1,45}?)\s*(?::|=|→|->)\s*(?P<predicate>\S.{0,160}?)[.!]*$")
 WE_HAVE = re.compile(
-    r"^(?:we|our company|wir)\s+(?:now |currently |jetzt |aktuell |derzeit )?(?:have|[’']ve got|employ|count|serve"
-    r"|haben|beschäftigen)\s+(?:now |currently |about |around |roughly |jetzt |rund |etwa )?(?P<predicate>"
+    r"^(?:we|our company|wir)(?:[’']re)?\s*(?:now |currently |jetzt |aktuell |derzeit )?(?:have|[’']ve got|employ"
+    r"|count|serve"
+    r"|haben|beschäftigen|are(?= (?:now |currently |about )?\w+ (?:people|employees))|sind(?= (?:jetzt "
+    r"|nun )?\w+ (?:leute"
+    r"|mitarbeiter)))\s+(?:now |currently |about |around |roughly |jetzt |rund |etwa )?(?P<predicate>"
     r"(?P<count>\d[\d.,]*\s*(?:k|m|million|thousand)?|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\s+(?P<subject>[^\W\d_][\w -]{2,40}?))"
     r"(?:\s+(?:left|now|today|at the moment|in total|as of .+|since .+|in cash|on board|übrig))?[.!]*$",

@@ -39,7 +39,9 @@ class Reading:
 def proposal(reading: Reading, kind: Kind, subject: str) -> Candidate:
     named = [each.subject for each in reading.told if each.kind is kind or kind in (Kind.FACT, Kind.DECISION)]
     matched = amendments.met(subject, named, reading.text, correcting=reading.correcting)
-    return Candidate(kind, capital(reading.text), (Quote(reading.by.message, reading.clause.text),), matched)
+    return Candidate(
+        kind, capital(reading.text), (Quote(reading.by.message, reading.clause.text),), matched, keyed=True
+    )
 
 
 def promise(reading: Reading, subject: str, owner: PersonId | None, work: Work) -> Candidate:

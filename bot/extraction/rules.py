@@ -90,6 +90,10 @@ def _bare(text: str) -> tuple[str, bool]:
         if mark is not None and not phrases.WITHDRAWAL.match(bare):
             bare, correcting = mark["rest"].strip(), True
             continue
+        head = _HEAD.match(bare)
+        if head is not None:
+            bare = bare[head.end() :]
+            continue
         lead = phrases.LEAD.match(bare)
         if lead is None or not bare[lead.end() :].strip():
             break
@@ -100,6 +104,16 @@ def _bare(text: str) -> tuple[str, bool]:
             break
         bare = rest
     return bare, correcting
+
+
+_HEAD = re.compile(
+    r"^(?!(?:final |our |the |my |board )*(?:decision|resolution|beschluss|entscheidung)\b|(?:proposal|idea|option"
+    r"|question|example|draft|suggestion|vorschlag|idee|frage|entwurf|it|that|decided|agreed|settled|beschlossen)\b)"
+    r"[^\W\d_][\w’' ]{2,30}:\s+"
+    r"(?=(?:we|i|our|wir|ich|unser\w*)\b)",
+    re.IGNORECASE,
+)
+"""A heading before a sentence of its own: "Quick one: we decided …"."""
 
 
 def _is_form(text: str) -> bool:
@@ -215,6 +229,7 @@ def _decision(reading: Reading) -> Candidate | None:
         return None
     if group(match, "who").casefold() == "i" and verb.lower() not in ("decided", "") and not reading.correcting:
         return None
+    what = re.split(r"\s+and (?:will|now|we will) ", what)[-1]
     inner = re.sub(r"^(?:that|to|on|for|against|zu|dass)\s+", "", what, flags=re.IGNORECASE)
     inner = re.sub(
         r"^(?:we|the company|wir)(?:[’']ll| will|[’']re| are| werden)?\s+(?:now |not )*", "", inner, flags=re.IGNORECASE

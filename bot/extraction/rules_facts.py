@@ -15,7 +15,8 @@ def key_of(reading: Reading, text: str) -> str | None:
     at, zone, speaker = reading.by.said_at, reading.by.zone, reading.by.speaker
     have = phrases.WE_HAVE.match(text)
     if have is not None:
-        return topics.of_noun(f"our {have['subject']}")
+        of = re.match(r"^\w+ (?:of|an)\s+(?P<what>.+)$", have["subject"]) if _UNIT.match(have["subject"]) else None
+        return topics.of_noun(f"our {of['what'] if of is not None else have['subject']}")
     use = phrases.WE_USE.match(text)
     if use is not None:
         return topics.of_verb(f"use {use['what']}", at, zone)
@@ -36,7 +37,8 @@ def key_of(reading: Reading, text: str) -> str | None:
         predicate if copula.split()[-1] not in ("on", "in", "from", "until", "at") else f"on {predicate}", at, zone
     )
     named = re.match(
-        r"^(?:the|our|unser\w*|der|die)\s+(?P<role>[\w -]{2,40}?)(?:\s+(?:of|for|für|von)\s+(?P<of>.+))?$",
+        r"^(?:no longer |not |nicht mehr )?(?:the|our|unser\w*|der|die)\s+(?P<role>[\w -]{2,40}?)"
+        r"(?:\s+(?:of|for|für|von)\s+(?P<of>[^,]+))?(?:,.*)?$",
         predicate,
         re.IGNORECASE,
     )
@@ -65,12 +67,15 @@ def key_of(reading: Reading, text: str) -> str | None:
     if found is None or not (_tells(predicate) or whens or _definite(noun)):
         return None
     state = re.match(
-        r"^(?:now |still |currently )?(?:closed|open|down|broken|available|unavailable|full|empty|reachable"
+        r"^(?:now |still |currently )?(?:closed|open|down(?! to)|broken|available|unavailable|full|empty|reachable"
         r"|geschlossen|offen|zu)\b",
         predicate,
         re.IGNORECASE,
     )
     return f"{found} state" if state is not None and not found.endswith("/state") else found
+
+
+_UNIT = re.compile(r"(?:days?|weeks?|months?|years?|tage|wochen|monate|jahre)\b", re.IGNORECASE)
 
 
 def _on_a_day(predicate: str, whens: Sequence[dates.When]) -> bool:

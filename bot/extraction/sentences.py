@@ -70,14 +70,15 @@ _SUPPOSITION = re.compile(
 _REPORT = re.compile(
     r"\b(?:(?!(?:i|we|ich|wir|second)\b)[\w’'.-]+) (?:just |also |once |recently |always )?(?:said|says|told|tells"
     r"|thinks|thought|believes"
-    r"|believed|claims|claimed|mentioned|mentions|wrote|writes|reported|reports|asked|asks|suggested|suggests|insists"
+    r"|believed|claims(?= that)|claimed|mentioned|mentions(?= that)|wrote|writes|reported|reports(?= that)"
+    r"|asked|asks(?= that)|suggested|suggests|insists"
     r"|insisted|argues|argued|heard|announced|wants us|wanted us|sagt|sagte|meint|meinte|schreibt|schrieb|behauptet"
     r"|behauptete|glaubt|findet|erzählt|erzählte|fragt|fragte|hat gesagt|hat erzählt|hat geschrieben)\b"
     r"|\b(?:according to|apparently|allegedly|reportedly|rumou?r|i heard|i[’']?ve heard|i have heard|i read"
     r"|we heard|i was told"
-    r"|we were told|it is said|word is|quote|laut|angeblich|anscheinend|ich habe gehört|ich hörte|gerüchte"
+    r"|we were told|it is said|word is|laut|angeblich|anscheinend|ich habe gehört|ich hörte|gerüchte"
     r"|soll angeblich"
-    r"|zitat)\b",
+    r")\b",
     re.IGNORECASE,
 )
 _ASKING = re.compile(

@@ -49,6 +49,7 @@ _ATTRIBUTE_WORDS = """
     frist ziel preis kosten umsatz miete standort büro kunde lieferant termin name start anbieter team
 """
 _ATTRIBUTES = frozenset(_ATTRIBUTE_WORDS.split())
+_STAFF = ("employees", "people", "staff", "colleagues", "mitarbeiter", "mitarbeiterinnen", "angestellte")
 _TIMED_WORDS = """
     launch release start opening go-live golive kickoff kick-off meeting workshop offsite retreat review audit
     closing conference event deadline demo fair announcement rollout roll-out migration move launchtermin start
@@ -135,7 +136,9 @@ def named(phrase: str) -> str:
 
 def _attribute(phrase: str) -> str:
     bare = part(_DETERMINER.sub("", phrase.strip()))
-    return {"costs": "cost", "pricing": "price", "launch": "launch date", "employees": "headcount"}.get(bare, bare)
+    return {"costs": "cost", "pricing": "price", "launch": "launch date", **dict.fromkeys(_STAFF, "headcount")}.get(
+        bare, bare
+    )
 
 
 def _compound(bare: str, *, german: bool) -> str:

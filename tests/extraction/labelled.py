@@ -154,6 +154,20 @@ fact | Unser Hauptkunde ist die Stadt Wien.
 fact | Die Miete liegt bei 4200 Euro.
 fact | Unser Büro ist in Graz.
 fact | Das Jahresgespräch ist am 3. März.
+decision offsite/choice | Hi team, quick one: we've settled on Lisbon for the offsite in May.
+decision payments/choice | We go with Stripe for payments.
+decision payments/choice | We dropped Stripe and will use Adyen for payments.
+decision | Wir haben uns auf Lissabon geeinigt.
+initiative | Jonas is taking over the Contoso account.
+preference marta/address | Please address me formally.
+preference marta/reports | I'd like weekly reports on Mondays.
+preference marta/reports | I no longer want weekly reports.
+fact company/runway | The runway is down to 12 months.
+fact company/runway | We have 14 months of runway.
+fact company/headcount | We are now 36 people.
+fact company/main competitor | Fabrikam is no longer our main competitor, Northwind is.
+fact tender/deadline | The tender deadline was extended to 30 November.
+fact aurora/launch date | Launch of Aurora slips to 10 April.
 - | Should we hire two engineers?
 - | What is our runway?
 - | Did we decide on the price?
