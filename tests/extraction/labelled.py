@@ -166,7 +166,7 @@ fact company/runway | The runway is down to 12 months.
 fact company/runway | We have 14 months of runway.
 fact company/headcount | We are now 36 people.
 fact company/main competitor | Fabrikam is no longer our main competitor, Northwind is.
-fact tender/deadline | The tender deadline was extended to 30 November.
+fact company/tender deadline | The tender deadline was extended to 30 November.
 fact aurora/launch date | Launch of Aurora slips to 10 April.
 - | Should we hire two engineers?
 - | What is our runway?
