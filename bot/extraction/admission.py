@@ -273,6 +273,8 @@ class Admission:
     def _against_what_stands(self, candidate: Candidate, said: Said, held: list[Held]) -> Decision:
         there = [each for each in self._open.values() if each.subject == candidate.subject and self._reachable(each)]
         alike = [each for each in there if _says_the_same(each, candidate)]
+        if any(self._taken_back(each, candidate, said) for each in self._known.retracted):
+            return Refuse(candidate, Why.RETRACTED)
         if held:
             if any(each.standing or each.speaker == said.by.speaker for each in alike):
                 return Refuse(candidate, Why.KNOWN)
@@ -292,6 +294,12 @@ class Admission:
         others = [each for each in standing if each not in own] if candidate.kind in _SHARED else []
         others = [each for each in others if each.kind in _SHARED]
         return self._write(candidate, said, (), own, others)
+
+    @staticmethod
+    def _taken_back(of: Claim, candidate: Candidate, said: Said) -> bool:
+        """The same was taken back after these words: they come late, or are read again."""
+        late = of.retired_at is not None and said.at <= of.retired_at
+        return late and of.speaker == said.by.speaker and _says_the_same(of, candidate)
 
     def _confirmed(self, known: Claim, candidate: Candidate, said: Said, standing: Sequence[Claim]) -> Decision:
         if known.kind is Kind.INITIATIVE and not known.by_person:

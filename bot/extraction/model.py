@@ -88,6 +88,7 @@ class Why(StrEnum):
     FORGOTTEN = "forgotten"  # it was forgotten, and these words are older than that
     KNOWN = "known"  # it stands already, and these words may not add to it
     OVERTAKEN = "overtaken"  # the same speaker said something later
+    RETRACTED = "retracted"  # it was taken back after these words were said
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ class Known:
     """Names of the roster's people."""
     domains: frozenset[str] = frozenset()
     departments: frozenset[str] = frozenset()
+    retracted: Sequence[Claim] = ()
+    """Claims of the session and audience epoch that were taken back."""
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------

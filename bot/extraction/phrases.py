@@ -26,7 +26,8 @@ LEAD = re.compile(
     r"|at|during"
     r"|following|nach) (?:the|today[’']s|yesterday[’']s|our|dem|der) [\w ]{3,30}?(?=,|\s(?:we|i|the (?:board|team)"
     r"|wir)\b)"
-    r"|a (?:quick|short) (?:note|update)|for (?:the )?(?:notes|minutes)"
+    r"|after [\w’' -]{3,40}?(?=,|\s(?:we|i|the (?:board|team)|wir)\b)|a (?:quick|short) (?:note|update)"
+    r"|for (?:the )?(?:notes|minutes)"
     r")(?:\s*[,:!.–—-]+\s*|\s+(?=that\b)|\s+))+(?:that\s+|dass\s+)?",
     re.IGNORECASE,
 )
@@ -86,7 +87,7 @@ DECISION = _form(
     r"|went with)\s+(?P<rest2>.+)$",
     r"^(?:final |our |the |my |board |today's )*(?:decision|resolution|beschluss|entscheidung)(?:\s+(?:from|of|on"
     r"|today|made|vom)"
-    r"[\w .]{0,25})?\s*(?:[:–—-]+|(?:is|was)(?: made)?(?: that| to)?\b|ist\b,?(?: dass)?)\s*(?P<rest3>.+)$",
+    r"[\w .’']{0,25})?\s*(?:[:–—-]+|(?:is|was)(?: made)?(?: that| to)?\b|ist\b,?(?: dass)?)\s*(?P<rest3>.+)$",
     r"^(?:it(?:[’']s| is| was| has been)|that(?:[’']s| is)?)\s+(?:now |finally |officially )?(?:decided|settled"
     r"|agreed|final)\s*"
     r"(?:that|:|,|–|—|-)?\s*(?P<rest4>.+)$",
@@ -109,7 +110,8 @@ DECISION = _form(
     r"freezing|discontinuing|shutting down|expanding|renewing|extending) .+)$",
     r"^(?:from now on|going forward|effective immediately|with immediate effect|as of [\w .]{3,25}"
     r"|starting [\w .]{3,25}|ab (?:sofort|jetzt|"
-    r"[\d]+\.[\w .]{2,15}))[,]?\s+(?P<rest12>(?:we|all|every|no|the|wir|alle|jede\w*|die|der|das|gilt) .+)$",
+    r"[\d]+\.[\w .]{2,15}))[,]?\s+(?P<rest12>(?:we|all|every|no|the|wir|alle|jede\w*|die|der|das|gilt) .+"
+    r"|[\w -]+ (?:is|are|will|gelten) .+)$",
     r"^wir\s+(?:haben|hatten)\s+(?:uns\s+)?(?:heute\s+|gemeinsam\s+|gestern\s+|jetzt\s+"
     r"|endgültig\s+)*(?:(?:beschlossen|entschieden"
     r"|vereinbart|festgelegt)[,:]?\s*(?:dass|zu)?\s*(?P<rest13>.+)|(?P<rest14>.+?)\s+(?:beschlossen|entschieden"

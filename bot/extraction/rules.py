@@ -33,7 +33,8 @@ LONGEST = 400
 
 def candidates(heard: Sequence[Heard], known: Known) -> list[Candidate]:
     """What the messages plainly say, in their order."""
-    told = [Told.of_claim(claim) for claim in known.standing if claim.standing]
+    standing = sorted((claim for claim in known.standing if claim.standing), key=lambda claim: claim.touched_at)
+    told = [Told.of_claim(claim) for claim in standing]
     found: list[Candidate] = []
     for each in heard:
         for sentence in sentences(each.text, each.own)[:MOST_SENTENCES]:

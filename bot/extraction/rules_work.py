@@ -97,7 +97,8 @@ def commitment(reading: Reading) -> Candidate | None:
     owner = PersonId(reading.by.speaker) if me else person_called(who, reading)
     until = due(reading)
     verb = what.split()[0].lower() if what.split() else ""
-    if owner is None and (not who[:1].isupper() or who.casefold() in _NO_NAME or until is None or verb not in _ACTIONS):
+    named = who[:1].isupper() and who.casefold() not in _NO_NAME
+    if owner is None and not (named and (_leads(match) or (until is not None and verb in _ACTIONS))):
         return None
     if len(what.split()) < 2 or (
         me and until is None and verb not in _ACTIONS and "take care" not in what and not _leads(match)

@@ -39,7 +39,7 @@ _QUOTES = "\"'“”„‟«»‘’‚`"
 _CLAUSE = re.compile(
     r"(?:,\s*|\s+)(?:and|but|und|aber)\s+(?=(?:also\s+|auch\s+)?(?:we|i|our|my|the|wir|ich|unser\w*|mein\w*|der"
     r"|die|das"
-    r"|[A-ZÄÖÜ][\w’'-]+)\b[^,;]{0,60}?\b(?:will|’ll|'ll|is|are|was|were|has|have|decided|agreed|chose|prefer|want"
+    r"|(?-i:[A-ZÄÖÜ])[\w’'-]+)\b[^,;]{0,60}?\b(?:will|’ll|'ll|is|are|was|were|has|have|decided|agreed|chose|prefer|want"
     r"|going"
     r"|wird|werden|ist|sind|hat|haben|beträgt|kümmert|übernimmt|bevorzuge|entschieden|beschlossen)\b)",
     re.IGNORECASE,

@@ -126,7 +126,8 @@ def known(connection: sa.Connection, room: Room, domains: frozenset[str]) -> Kno
         standing = [*memory.standing_for_company(connection), *standing]
     roster = [each for each in people.everyone(connection) if each.active]
     departments = frozenset(department for each in roster for department in each.departments)
-    return Known(standing, {each.id: each.name for each in roster}, domains, departments)
+    retracted = memory.retracted_in(connection, room.session, room.audience_epoch)
+    return Known(standing, {each.id: each.name for each in roster}, domains, departments, retracted)
 
 
 def is_read(connection: sa.Connection, source: str) -> bool:

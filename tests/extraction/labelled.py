@@ -168,6 +168,58 @@ fact company/headcount | We are now 36 people.
 fact company/main competitor | Fabrikam is no longer our main competitor, Northwind is.
 fact company/tender deadline | The tender deadline was extended to 30 November.
 fact aurora/launch date | Launch of Aurora slips to 10 April.
+decision | After some back and forth we decided to keep the four-day week.
+decision | The founders agreed on a salary freeze until summer.
+decision | We've decided against opening an office in Zurich.
+decision | Let's stick with the current CRM.
+decision | Decision from today's board: we sell the Graz site.
+decision | We'll switch to Linear for issue tracking.
+decision | We won't renew the Oracle licence.
+decision | Going forward, invoices are sent on the first of the month.
+decision | Wir haben heute entschieden, das Büro in Linz zu schließen.
+decision | Entschieden: der Messestand wird verkleinert.
+initiative | Lena will draft the privacy policy by 3 December.
+initiative | I'll prepare the Q4 forecast by Monday.
+initiative | Tom is leading the ISO certification.
+initiative | We're kicking off a customer survey next week.
+initiative | Initiative: reduce support tickets by a third.
+initiative | Todo: Jonas orders the new laptops by Friday.
+initiative | Anna übernimmt das Onboarding der neuen Kollegen.
+preference | I prefer to be called in the afternoon.
+preference | Please always include a summary at the top.
+preference | I don't want phone calls.
+preference | I'd rather read tables than prose.
+preference | Bitte antworte mir immer in Stichpunkten.
+fact | Our cash balance is 2.3 million euros.
+fact | The new office is on Hauptplatz 4.
+fact | Our customer count is 212.
+fact | Contoso is our biggest customer.
+fact | The Enterprise plan costs 499 euros a month.
+fact | The audit takes place in February.
+fact | Our VP of Sales is Lena Hofer.
+fact | Churn rate: 2.4%
+fact | We have 212 customers.
+fact | The warranty period is 24 months.
+fact | Unsere Kündigungsfrist beträgt drei Monate.
+fact | Das Sommerfest ist am 12. Juni.
+- | Is the office in Linz still open?
+- | Can we afford a second site?
+- | I'm wondering if we should sell the Graz site.
+- | Lena says the audit takes place in March.
+- | It might rain on Friday.
+- | Nice work on the tender!
+- | Could you send me the forecast?
+- | Please find attached the slides.
+- | Let me think about it until tomorrow.
+- | We were going to close Linz but nothing is decided.
+- | What would happen if we raised prices?
+- | I heard the warranty is 36 months.
+- | Thanks for the update, talk soon.
+- | The presentation went really well.
+- | How many customers do we have?
+- | Vielleicht verkaufen wir Graz.
+- | Gibt es Neuigkeiten vom Audit?
+- | Tom meinte, wir hätten 300 Kunden.
 - | Should we hire two engineers?
 - | What is our runway?
 - | Did we decide on the price?
