@@ -47,6 +47,8 @@ from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown,
 from bot.storage.database import Tx
 from bot.storage.metadata import among
 
+MOST_RETRACTED = 200
+
 
 def add(
     tx: Tx, recorder: Recorder, new: Claim, rests_on: Sequence[Evidence], actor: Actor, reason: str | None = None
@@ -187,6 +189,21 @@ def standing_in(connection: sa.Connection, session: SessionId, audience_epoch: i
             among(claim.c.status, OPEN),
         )
         .order_by(claim.c.seq)
+    )
+    return [claim_of(row) for row in rows]
+
+
+def retracted_in(connection: sa.Connection, session: SessionId, audience_epoch: int) -> list[Claim]:
+    """The newest session claims that were taken back in one session and audience epoch."""
+    rows = connection.execute(
+        sa.select(claim)
+        .where(
+            claim.c.session_id == session,
+            claim.c.audience_epoch == audience_epoch,
+            claim.c.status == Status.RETRACTED.value,
+        )
+        .order_by(claim.c.seq.desc())
+        .limit(MOST_RETRACTED)
     )
     return [claim_of(row) for row in rows]
 

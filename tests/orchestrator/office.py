@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from bot.app.erasing import tombstone_key
 from bot.app.guard import may_still_be_sent
 from bot.audit import timeline
 from bot.audit.recorder import Recorder
@@ -60,6 +61,7 @@ from bot.orchestrator.values import Parts
 from bot.outbox.service import Outbox
 from bot.storage.database import Database, Tx
 from tests.clock import FakeClock
+from tests.conftest import KEY
 from tests.intake.desk import text_of
 from tests.outbox.channel import ScriptedChannel
 from tests.sessions.rooms import CHANNEL, Rooms
@@ -190,8 +192,8 @@ class Office:
         )  # fmt: skip
         self.extract = Extractions(self.recorder, lambda: None)
         self.extractor = Extractor(
-            self.database, self.recorder, self.clock, model.to(Purpose.EXTRACTION), self.meter, "light", b"k" * 32,
-            "UTC", frozenset({"finance"}),
+            self.database, self.recorder, self.clock, model.to(Purpose.EXTRACTION), self.meter, "light",
+            tombstone_key(KEY), "UTC", frozenset({"finance"}),
         )  # fmt: skip
         parts = Parts(
             self.database, self.recorder, self.clock, self.outbox, cast("Files", self.files), model, frame,

@@ -146,7 +146,7 @@ class Product:
                 self._edits += 1
                 self.reader.said += 1
                 await self.office.hear(
-                    command(f"n{self._edits}", "new", thread=_thread(step.thread), at=self.office.clock.now())
+                    command(f"n{self._edits}", "new", thread=self.thread(step.thread), at=self.office.clock.now())
                 )
                 await self.office.ended(*["answered"] * self.reader.said)
             case GuestJoins():
@@ -174,7 +174,7 @@ class Product:
         self.reader.said += 1
         await office.hear(
             message(
-                step.ref, text, by=ACCOUNTS[step.who], thread=_thread(step.thread), at=office.clock.now(), body=body
+                step.ref, text, by=ACCOUNTS[step.who], thread=self.thread(step.thread), at=office.clock.now(), body=body
             )
         )
         await office.ended(*["answered"] * self.reader.said)
@@ -189,7 +189,7 @@ class Product:
         happened = edit(
             f"e{self._edits}", step.ref, step.text, by=ACCOUNTS[self._by[step.ref]], at=self.office.clock.now()
         )
-        await self.office.hear(replace(happened, thread=_thread(self._threads[step.ref])))
+        await self.office.hear(replace(happened, thread=self.thread(self._threads[step.ref])))
         await self.reader.settled()
 
     async def _act(self, key: Key, what: str, text: str) -> None:
@@ -216,7 +216,7 @@ class Product:
         """The claims that tell the key's value, in its thread."""
         wanted = [
             claim.c.statement.contains(self._value[key]),
-            claim.c.session_id == self._session(connection, key.thread),
+            claim.c.session_id == self.session_of(connection, key.thread),
         ]
         if standing:
             wanted.append(claim.c.status.in_(STANDING))
@@ -231,20 +231,24 @@ class Product:
             sa.select(claim.c.subject)
             .where(
                 claim.c.statement.contains(self._value[key]),
-                claim.c.session_id == self._session(connection, key.thread),
+                claim.c.session_id == self.session_of(connection, key.thread),
             )
             .order_by(claim.c.seq.desc())
         ).scalar()
         return str(found)
 
-    def _session(self, connection: sa.Connection, thread: str) -> SessionId:
+    def session_of(self, connection: sa.Connection, thread: str) -> SessionId:
         found = threads.by_thread(connection, [f"test:{thread}"])
         return found[f"test:{thread}"].id if found else SessionId("")
+
+    @staticmethod
+    def thread(name: str) -> Thread:
+        return Thread(f"test:{name}", f"test:{name}")
 
     # --- readers ------------------------------------------------------------------------------------------------------
 
     async def believed(self, key: Key, thread: str) -> str:
-        session = await self.office.database.read(lambda c: self._session(c, thread))
+        session = await self.office.database.read(lambda c: self.session_of(c, thread))
         if not session:
             return ""
         scope = SessionScope(session)
@@ -254,7 +258,7 @@ class Product:
 
     async def readers(self, key: Key) -> Mapping[str, str]:
         database = self.office.database
-        session = await database.read(lambda c: self._session(c, key.thread))
+        session = await database.read(lambda c: self.session_of(c, key.thread))
         search, read = recollection.tools(database, self.recall)
         asker = replace(ASKER, scope=SessionScope(session))
         found = await search.run(asker, {"query": key.question, "limit": 20})
@@ -283,7 +287,3 @@ def _everything(connection: sa.Connection) -> str:
         for row in connection.execute(sa.text(f'SELECT * FROM "{name}"')):
             parts += [value for value in row if isinstance(value, str)]
     return "\n".join(parts)
-
-
-def _thread(name: str) -> Thread:
-    return Thread(f"test:{name}", f"test:{name}")

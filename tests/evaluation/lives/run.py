@@ -34,9 +34,13 @@ def all_lives(seeds: Sequence[int] = SEEDS) -> list[Life]:
     return [*LIVES, *map(life, seeds)]
 
 
-async def measure(lives: Sequence[Life], *, tell: bool = False) -> list[Figure]:
+def import_tables() -> None:
     for module in sorted(Path(bot.__path__[0]).glob("*/tables.py")):
         importlib.import_module(f"bot.{module.parent.name}.tables")
+
+
+async def measure(lives: Sequence[Life], *, tell: bool = False) -> list[Figure]:
+    import_tables()
     tallies: dict[str, Tally] = {}
     for one in lives:
         for make in (Nothing, LastN, AppendOnly):
