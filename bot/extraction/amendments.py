@@ -111,6 +111,10 @@ _NOT_BUT = re.compile(
     re.IGNORECASE,
 )
 _NEW_NOT = re.compile(r"^(?P<new>.+?),?\s+(?:and )?(?:not|nicht)\s+(?P<old>[^,]+?)[.!]*$", re.IGNORECASE)
+_DENIES = re.compile(
+    r"\b(?:is|are|was|were|am|do|does|did|will|would|can|could|should|has|have|had|ist|sind|war|wird|hat|haben)$",
+    re.IGNORECASE,
+)
 _INSTEAD_OF = re.compile(
     r"^(?P<new>.+?),?\s+(?:instead of|rather than|in place of|statt|anstelle von|anstatt)\s+(?P<old>[^,]+?)[.!]*$",
     re.IGNORECASE,
@@ -177,6 +181,8 @@ def amended(
             continue
         old = _grouped(match, "old")
         new = _grouped(match, "new")
+        if form is _NEW_NOT and _DENIES.search(new):
+            continue  # "it is not the supplier" denies, and says nothing instead
         found = _with(own, old, text)
         if found is not None and new:
             put = _bare_new(new, found, old, by) if form in (_INSTEAD_OF, _NEW_NOT) else new

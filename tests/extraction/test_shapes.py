@@ -68,3 +68,10 @@ def test_a_later_shape_takes_the_place_of_an_earlier_one() -> None:
     assert desk.told() == ["We moved the launch of Atlas to 20 May."]
     desk.hears("Atlas launches on 1 June.")
     assert desk.told() == ["Atlas launches on 1 June."]
+
+
+def test_a_denial_takes_the_place_of_what_it_denies() -> None:
+    desk = Desk()
+    desk.hears("Hexley is the supplier for Comet.")
+    desk.hears("Correction: Hexley is not the supplier for Comet.")
+    assert desk.told() == ["Hexley is not the supplier for Comet."]
