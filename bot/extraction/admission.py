@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.extraction import caution, dates, quotes, subjects
+from bot.extraction import caution, dates, domains, quotes, subjects
 from bot.extraction.model import (
     LONGEST_STATEMENT,
     MOST_CANDIDATES,
@@ -215,7 +215,7 @@ class Admission:
             subject=corrected.subject if corrected is not None else self._subject(candidate, said),
             rationale=self._carried(candidate.rationale, said),
             outcome=self._carried(candidate.outcome, said),
-            domain=candidate.domain if candidate.domain in self._known.domains else None,
+            domain=self._domain(candidate),
             department=candidate.department if candidate.department in self._known.departments else None,
             owner=owner if candidate.kind is Kind.INITIATIVE else None,
             due=due if candidate.kind is Kind.INITIATIVE else None,
@@ -224,6 +224,11 @@ class Admission:
             work=(work or Work.PROPOSED) if candidate.kind is Kind.INITIATIVE else None,
             confidence=min(1.0, max(0.0, candidate.confidence)),
         )
+
+    def _domain(self, candidate: Candidate) -> str | None:
+        if candidate.domain in self._known.domains:
+            return candidate.domain
+        return domains.of(candidate.statement, self._known.domains)
 
     def _names(self, owner: PersonId | None, said: Said) -> bool:
         """The words name the owner, or the owner speaks of themselves."""

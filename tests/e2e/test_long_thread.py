@@ -38,4 +38,5 @@ async def test_a_long_thread_is_compacted_by_the_light_model(home: Path, model: 
     assert [row["purpose"] for row in rows(home / "data", "SELECT DISTINCT purpose FROM spend ORDER BY 1")] == [
         "answer",
         "compaction",
+        "extraction",
     ]
