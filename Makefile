@@ -8,7 +8,7 @@ MINUTES ?= 10
 MESSAGES ?= 10000
 SHELL  := /bin/bash
 
-.PHONY: run test cases bench eval eval-recall soak soak-kill lint types contracts check format lock clean help
+.PHONY: run test cases bench eval soak soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
@@ -36,11 +36,8 @@ cases: $(BIN)/.dev  ## how many of the collected field faults pass
 bench: $(BIN)/.dev  ## against a plain bot, as ratios
 	$(BIN)/python -m tests.bench --all
 
-eval: $(BIN)/.dev  ## how well questions find their notes; writes docs/evaluation.md
-	$(BIN)/python -m tests.evaluation --knowledge
-
-eval-recall: $(BIN)/.dev  ## how well questions find what was said (OPENEXECUTIVE_EVAL_DATA=folder of public conversations)
-	$(BIN)/python -m tests.evaluation --recall
+eval: $(BIN)/.dev  ## how well notes, words and memories are found (DATA=folder of public conversations, JSON=file)
+	$(BIN)/python -m tests.evaluation $(if $(DATA),--data $(DATA)) $(if $(JSON),--json $(JSON))
 
 soak: $(BIN)/.dev  ## bad weather on all channels, counted (MINUTES=10 MESSAGES=10000)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --messages $(MESSAGES)

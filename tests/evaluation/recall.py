@@ -75,7 +75,7 @@ async def main(folder: Path | None, out: Path | None, *, both: bool = False, tim
         figures += await times()
     print(table(figures))
     if out is not None:
-        await asyncio.to_thread(out.write_text, "".join(f"{line}\n" for line in lines(figures)), encoding="utf-8")
+        await asyncio.to_thread(_append, out, lines(figures))
     return code
 
 
@@ -314,6 +314,11 @@ def table(figures: Sequence[Figure]) -> str:
 def lines(figures: Sequence[Figure]) -> list[str]:
     """One JSON object a line."""
     return [json.dumps({"measure": each.measure, "set": each.set, "value": each.value}) for each in figures]
+
+
+def _append(out: Path, lines: Sequence[str]) -> None:
+    with out.open("a", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def folder_named(option: str | None) -> Path | None:

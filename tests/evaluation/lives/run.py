@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import json
 import sys
 import tempfile
 import time
@@ -20,6 +22,8 @@ from tests.evaluation.lives.written import LIVES
 from tests.evaluation.measures import percentile
 
 SEEDS = range(1, 11)
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "evaluation.md"
+BEGIN, END = "<!-- lives: begin -->", "<!-- lives: end -->"
 PRODUCT = "openexecutive"
 
 
@@ -73,3 +77,40 @@ def table(figures: Sequence[Figure]) -> str:
         cells = [f"{value[system, name]:.3g}" if (system, name) in value else "" for system in systems]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def main(out: str | None) -> int:
+    """Measure, print, write the document's table and JSON lines. 1 if something of the last kind was seen: a leak, or
+    what was forgotten."""
+    lives = all_lives()
+    figures = asyncio.run(measure(lives, tell=True))
+    print(table(figures))
+    write(f"{_ABOUT.format(lives=len(lives), checkpoints=sum(each.checkpoints for each in lives))}\n{table(figures)}")
+    own = {each.measure: each.value for each in figures if each.system == PRODUCT}
+    if out:
+        with Path(out).open("a", encoding="utf-8") as file:
+            for measure_, value in own.items():
+                file.write(json.dumps({"measure": measure_, "set": "lives", "value": value}) + "\n")
+    return 1 if own["scope leaks"] or own["forgotten but visible"] else 0
+
+
+def write(block: str) -> None:
+    """Put the block into the document, in the place of the one that is there."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    if BEGIN not in text:
+        text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"
+    before, rest = text.split(BEGIN, 1)
+    DOCUMENT.write_text(f"{before}{BEGIN}\n{block}\n{END}{rest.split(END, 1)[1]}", encoding="utf-8")
+
+
+_ABOUT = """## Lives of a memory
+
+{lives} lives with {checkpoints} checkpoints, five written by hand and the others made from seeds
+(`tests/evaluation/lives`), told to the daemon's own rooms in plain words: intake, turns, extraction by rules without a
+language model, the index, people's corrections, the erasing of what is forgotten. Measured by `python -m
+tests.evaluation --lives`. At each checkpoint the block that stands before the model is compared with a table of what is
+true, by exact match; for what was forgotten, every other reader and all text of the database too. *Last messages* and
+*append only* are what simple memories do. A system that tells less than half of what is current has no score. Times are
+of the whole path from an answered turn to its being found, extraction included, without the two seconds that a turn is
+left to settle.
+"""
