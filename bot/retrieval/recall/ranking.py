@@ -21,8 +21,8 @@ Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
 MEANING = 0.65
-NAMED = 0.2
-TIMED = 0.5
+NAMED = 0.15
+TIMED = 0.7
 DEVIATIONS = 4.0
 TEXT_BESIDE: Mapping[int, float] = {-1: 0.4, 1: 0.2, -2: 0.2, 2: 0.1}
 """What a turn takes of the one before (-1), after (1), and so on."""

@@ -214,16 +214,25 @@ def _few(spans: Sequence[Span]) -> sa.ColumnElement[bool]:
 
 
 def _many(spans: Sequence[Span]) -> sa.ColumnElement[bool]:
-    listed = json.dumps([[span.space, span.history_epoch, span.audience_epoch] for span in spans])
-    each = sa.func.json_each(listed).table_valued("value").alias("span")
-    space, history, audience = (sa.func.json_extract(each.c.value, f"$[{place}]") for place in range(3))
-    epochs = sa.and_(_row.history_epoch >= history, _row.audience_epoch >= audience)
-    return sa.exists().where(_row.space == space, epochs)
+    """By their epochs, of which there are few: so the list of spaces is read once, not for each row."""
+    by_epochs: dict[tuple[int, int], list[str]] = {}
+    for span in spans:
+        by_epochs.setdefault((span.history_epoch, span.audience_epoch), []).append(span.space)
+    return sa.or_(
+        *(
+            sa.and_(_is_in(_row.space, spaces), _row.history_epoch >= history, _row.audience_epoch >= audience)
+            for (history, audience), spaces in by_epochs.items()
+        )
+    )
+
+
+def _is_in(column: sa.ColumnElement[str], values: Collection[str]) -> sa.ColumnElement[bool]:
+    each = sa.func.json_each(json.dumps(sorted(values))).table_valued("value")
+    return column.in_(sa.select(each.c.value))
 
 
 def _is_one_of(refs: Collection[str]) -> sa.ColumnElement[bool]:
-    each = sa.func.json_each(json.dumps(sorted(refs))).table_valued("value")
-    return _row.ref.in_(sa.select(each.c.value))
+    return _is_in(_row.ref, refs)
 
 
 def by_words(
