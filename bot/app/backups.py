@@ -56,6 +56,7 @@ class Backups:
 
 
 def backups(store: Store, settings: Settings, version: str) -> Backups:
+    """The caller holds the data folder's lock: what is there half made is nobody's any more."""
     wanted = settings.backup
     maker = Maker(
         store.database,
@@ -68,6 +69,7 @@ def backups(store: Store, settings: Settings, version: str) -> Backups:
         version,
         asyncio.Lock(),
     )
+    maker.sweep()
     return Backups(maker, Nightly(maker, wanted.at, settings.company.time_zone, enabled=wanted.enabled))
 
 

@@ -24,6 +24,8 @@ from bot.storage.database import Database, Tx
 from bot.storage.migrations import HEAD
 
 Why = Literal["nightly", "asked"]
+COPY = "openexecutive.db.copied"
+"""Name of the copy of the database that a backup is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,11 @@ class Maker:
     def _write(self, target: Path) -> tuple[Path, Manifest]:
         try:
             target.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.sweep(target)
+            self.sweep(target)
             made_at = self.clock.now()
             path = target / folder.free_name(target, made_at)
             unfinished = path.with_name(path.name + folder.UNFINISHED)
-            copy = path.with_name(f"{path.name}{folder.UNFINISHED}.db")
+            copy = self.data / COPY  # not in the folder of backups: it is not encrypted
             # There first: who looks which backups may hold something must see the one that is being made.
             with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 migrate.back_up(self.database.path, copy)
@@ -101,11 +103,18 @@ class Maker:
             unfinished.rename(path)
             _sync(target)
         except (OSError, sqlite3.Error) as error:
+            self.sweep(target)  # a full disk needs the space
             told = getattr(error, "strerror", None) or error
             if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
                 raise PermanentError(f"no backup can be made in {target}: {told}") from error
             raise TransientError(f"no backup can be made in {target} now: {told}") from error
         return path, manifest
+
+    def sweep(self, target: Path | None = None) -> None:
+        """Remove what a maker that died has left, here and among the backups. Blocking; only while none is made."""
+        for left in self.data.glob(f"{COPY}*"):
+            left.unlink(missing_ok=True)
+        folder.sweep(target or self.folder)
 
     def _thin_out(self) -> tuple[str, ...]:
         gone = folder.superfluous(folder.whole(self.folder), self.keep)

@@ -20,7 +20,7 @@ from bot.app.opening import Store
 from bot.audit.events import SYSTEM, Actor, Record, SettingChanged
 from bot.audit.recorder import Recorder
 from bot.backup import archive, folder, restoring
-from bot.backup.making import Maker
+from bot.backup.making import COPY, Maker
 from bot.backup.nightly import KIND, TRIES, Nightly
 from bot.backup.sealed import DamagedBackupError
 from bot.erasure import journal
@@ -101,6 +101,10 @@ def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
+def names(path: Path) -> list[str]:
+    return sorted(each.name for each in path.iterdir())
+
+
 async def talk(office: Office) -> None:
     await office.hear(message("1", SAID))
     await office.ended("answered")
@@ -169,21 +173,32 @@ async def test_older_ones_go_and_those_made_elsewhere_stay(office: Office, data:
     assert len(list((data / "backups").iterdir())) == 2
 
 
-async def test_half_a_backup_is_swept_and_never_counts(
-    office: Office, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_on_a_full_disk_nothing_half_is_left(office: Office, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def dies(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     one = maker(office, data)
+    before = names(data)
     with monkeypatch.context() as patched:
         patched.setattr(archive, "_add", dies)
         with pytest.raises(TransientError, match="No space left"):
             await one.make(OPERATOR, "asked")
+    assert list((data / "backups").iterdir()) == []
+    assert names(data) == sorted([*before, "backups"])
+    await one.make(OPERATOR, "asked")
+    assert len(folder.whole(data / "backups")) == 1
+
+
+async def test_what_a_maker_that_died_has_left_is_swept_and_never_counts(office: Office, data: Path) -> None:
+    one = maker(office, data)
+    name = folder.name_of(START) + folder.UNFINISHED
+    (data / "backups").mkdir()
+    for left in (data / "backups" / name, data / COPY, data / f"{COPY}.unfinished"):
+        left.touch()
     assert folder.whole(data / "backups") == []
-    assert len(list((data / "backups").iterdir())) == 2, "as a process that died would have left it"
     await one.make(OPERATOR, "asked")
     assert len(list((data / "backups").iterdir())) == 1
+    assert not any(name.startswith(COPY) for name in names(data))
 
 
 @pytest.mark.parametrize("change", ["cut", "byte", "other"])

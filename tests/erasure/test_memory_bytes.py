@@ -132,6 +132,49 @@ async def test_the_words_are_in_no_byte_of_the_data_folder(home: Path, monkeypat
     assert verified.code == 0, verified
 
 
+async def test_the_running_daemon_reads_remembers_and_forgets_and_its_backup_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way, by commands: a mail, the memory that is made of it, a backup, the forgetting, the receipt, and the
+    backup put back."""
+    settings = base_settings(home / "data")
+    daemon = await spawn(settings, home, monkeypatch)
+    data = daemon.data
+    decided = f"We decided to sell the {WORDS[0]} to {WORDS[1]} in May."
+    kept = f"We decided to order the {OTHER} for the new office."
+
+    def remembered() -> dict[str, str]:
+        return {str(row["statement"]): str(row["id"]) for row in rows(data, "SELECT id, statement FROM claim")}
+
+    try:
+        await daemon.ready("email")
+        for text in (decided, kept):
+            one = mail(text)
+            assert await submit(daemon, one) == 250
+            await answer(daemon, one)
+        await daemon.until(lambda: sum(any(w in each for w in (WORDS[0], OTHER)) for each in remembered()) >= 2)
+        (claim,) = [id_ for statement, id_ in remembered().items() if WORDS[0] in statement]
+        assert (await command("backup", settings=settings, home=home)).code == 0
+        forgot = await command("memory", "forget", claim, "--reason", "private", "--yes", settings=settings, home=home)
+        assert forgot.code == 0, forgot
+        await daemon.until(lambda: bool(audited(data, "erasure_done")))
+        await daemon.stop()
+    finally:
+        await daemon.abandon()
+    (done,) = audited(data, "erasure_done")
+    payload = json.loads(done["payload"])
+    assert (payload["why"], payload["backups"]) == ("memory", 1)
+    assert payload["until"] is not None
+    assert {word: found for word in WORDS[:2] if (found := files_with(data, word))} == {}
+    assert any(OTHER in statement for statement in remembered())
+    (backup,) = (data / "backups").glob("*.oebackup")
+    into = home / "again"
+    done_again = await command("restore", str(backup), "--into", str(into), settings=settings, home=home)
+    assert "erased again: 1 memories" in done_again.out, done_again
+    assert rows(into, "SELECT 1 FROM message WHERE text LIKE ?", [f"%{WORDS[0]}%"]) == []
+    assert rows(into, "SELECT 1 FROM claim WHERE statement LIKE ?", [f"%{OTHER}%"]) != []
+
+
 @pytest.mark.parametrize("point", ["in_transaction", "after_transaction", *OF_FORGETTING])
 async def test_a_kill_anywhere_on_the_way_is_made_good(home: Path, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     settings = base_settings(home / "data")
