@@ -16,6 +16,7 @@ from datetime import datetime
 
 from bot.extraction import caution, dates, domains, quotes, subjects
 from bot.extraction.model import (
+    LONGEST_QUOTE,
     LONGEST_STATEMENT,
     MOST_CANDIDATES,
     Candidate,
@@ -108,6 +109,8 @@ class Admission:
     def _one(self, candidate: Candidate) -> Decision:
         statement = plain(candidate.statement)
         if not normal(statement) or len(statement) > LONGEST_STATEMENT or not candidate.quotes:
+            return Refuse(candidate, Why.SHAPE)
+        if any(len(quote.text) > LONGEST_QUOTE for quote in candidate.quotes):
             return Refuse(candidate, Why.SHAPE)
         candidate = replace(candidate, statement=statement)
         said = self._said(candidate)

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bot.extraction.model import LONGEST_STATEMENT, MOST_CANDIDATES, Candidate, Heard, Known, Quote
+from bot.extraction.model import LONGEST_QUOTE, LONGEST_STATEMENT, MOST_CANDIDATES, Candidate, Heard, Known, Quote
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId
 from bot.llm.converse import converse
@@ -62,7 +62,7 @@ class _Model(BaseModel):
 
 class QuotedWords(_Model):
     message: str = Field(max_length=40, description="id of the message")
-    text: str = Field(min_length=1, max_length=2_000, description="copied letter for letter")
+    text: str = Field(min_length=1, max_length=LONGEST_QUOTE, description="copied letter for letter")
 
 
 class Item(_Model):

@@ -12,6 +12,7 @@ from bot.memory.model import EXECUTIVE, Claim, Evidence, Held, Kind, Trust, Work
 from bot.sessions.audience import Audience
 
 LONGEST_STATEMENT = 500
+LONGEST_QUOTE = 600
 MOST_CANDIDATES = 20
 """Of one turn; further ones are refused."""
 

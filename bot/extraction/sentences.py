@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+NEAR = 300
+"""Characters on both sides of a quote that are looked at, if its sentence is longer."""
+
 
 class Mood(Enum):
     SAID = auto()
@@ -119,9 +122,10 @@ def clauses(sentence: Sentence) -> list[Sentence]:
 
 
 def around(text: str, own: Sequence[tuple[int, int]], start: int, end: int) -> str:
-    """The sentences that a span of the text touches."""
+    """The sentences that a span of the text touches; of very long ones, what stands near it."""
     touched = [each for each in sentences(text, own) if each.start < end and start < each.end]
-    return " ".join(each.text for each in touched) or text[start:end]
+    near = [text[max(each.start, start - NEAR) : min(each.end, end + NEAR)] for each in touched]
+    return " ".join(near) or text[start:end]
 
 
 def mood(sentence: str) -> Mood:

@@ -7,6 +7,7 @@ waiting are three states of the task.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -134,7 +135,7 @@ class Extractor:
         if self._offline:
             # What the offline mode says is quotations, never advice.
             said = [each for each in reading.heard if not each.by_executive]
-            found = tuple(rules.candidates(said, known))
+            found = tuple(await asyncio.to_thread(rules.candidates, said, known))
             return _Proposed(found, Author("extractor", f"{rules.NAME}/{rules.VERSION}"), rules.NAME, rules.VERSION)
         if not _worth_reading(reading):
             return _Proposed((), Author("extractor", f"{rules.NAME}/{rules.VERSION}"), rules.NAME, rules.VERSION)
