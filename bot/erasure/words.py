@@ -60,7 +60,7 @@ class Phrases:
         spans = list(exact)
         for start, end in sentences(text):
             within = text[start:end]
-            if any(a < end and start < b for a, b in exact) or self._is_part(within) or (alike and self._alike(within)):
+            if any(a < end and start < b for a, b in exact) or (alike and self._tells(within)):
                 spans.append((start, end))
         return joined(spans)
 
@@ -86,6 +86,9 @@ class Phrases:
                 spans.append((tokens[first][0], tokens[last][1]))
                 at = whole.find(phrase, at + 1)
         return joined(spans)
+
+    def _tells(self, sentence: str) -> bool:
+        return self._is_part(sentence) or self._alike(sentence)
 
     def _is_part(self, sentence: str) -> bool:
         """What a longer phrase is made of, said on its own."""

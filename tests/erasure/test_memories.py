@@ -222,6 +222,21 @@ async def test_what_superseded_it_goes_along_only_when_asked_and_what_holds_its_
     assert {each.id for each in chain.claims} == {old.id, new.id, copy.id}
 
 
+async def test_a_memory_of_a_part_of_the_words_stays_and_is_marked(office: Office) -> None:
+    whole = "We sell the Zanzibar stake in March and Marta leads the handover to the buyers"
+    await office.hear(message("1", f"{whole}. Nothing else."))
+    await office.ended("answered")
+    session = await session_of(office)
+    said = (await said_in(office, session))[0]
+    made = await remember(office, said, session, whole, "Acme sells the Zanzibar stake in March, led by Marta.")
+    part = await remember(office, said, session, "Marta leads the handover to the buyers", "Marta leads the handover.")
+    await forgets(office).memories([made.id], BOSS, "private")
+    kept = await office.database.read(lambda c: store.get(c, part.id))
+    assert kept is not None
+    assert (kept.status, kept.source) == (Status.ACTIVE, Source.EDITED)
+    assert await text_of(office, said.id) == f"{FORGOTTEN} Nothing else."
+
+
 async def test_short_words_go_from_their_message_and_are_looked_for_nowhere_else(office: Office) -> None:
     office.model.answer = lambda request: "Yes, do that? I will."
     await office.hear(message("1", "Yes, do that. And water the plants."), message("2", "Yes, do that too.", by="1"))

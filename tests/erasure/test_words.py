@@ -80,6 +80,13 @@ def test_a_long_line_of_a_chat_ends_its_sentence() -> None:
     assert told(f"So {QUOTE} as we said before, everybody\nThe fair is in June") == f"{FORGOTTEN}\nThe fair is in June"
 
 
+def test_what_is_only_a_part_of_the_words_does_not_hold_them() -> None:
+    phrases = Phrases([f"{QUOTE}, and Marta leads the handover"])
+    assert phrases.tells("Marta leads the handover.")
+    assert not phrases.holds("Marta leads the handover.")
+    assert phrases.holds(f"So: {QUOTE}, and Marta leads the handover. Good.")
+
+
 def test_wrapped_lines_are_one_sentence_and_items_of_a_list_are_each_one() -> None:
     wrapped = "a" * 70 + " goes on\nhere. Then\n- one\n- two"
     assert [wrapped[a:b] for a, b in sentences(wrapped)] == ["a" * 70 + " goes on\nhere.", "Then", "- one", "- two"]
