@@ -225,6 +225,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_occurrence_outbox_id", "occurrence", ["outbox_id"], sqlite_where=sa.text("outbox_id IS NOT NULL")
     )
+    op.create_index("ix_occurrence_queued", "occurrence", ["at"], sqlite_where=sa.text("delivery = 'queued'"))
     op.execute(
         "CREATE TRIGGER proposal_insert_has_event BEFORE INSERT ON proposal WHEN NEW.version <> 1 OR NEW.state <> "
         "'proposed' OR NOT EXISTS (SELECT 1 FROM proposal_event WHERE proposal_id = NEW.id AND version = 1) BEGIN "
