@@ -72,9 +72,19 @@ def _of_person(by: Heard, sentence: Sentence, told: Sequence[Told], known: Known
     for clause in clauses(sentence):
         text, correcting = _bare(clause.text)
         correcting = correcting or bool(mark)
+        topic = _TOPIC.match(text)
+        lead = topic[0] if topic is not None else ""
+        text = text[len(lead) :]
         mark = "pending" if correcting and not text else ""
         reading = Reading(
-            by, clause, text, correcting, [*told, *(Told.of_candidate(each, by) for each in found)], known.people
+            by,
+            clause,
+            text,
+            correcting,
+            [*told, *(Told.of_candidate(each, by) for each in found)],
+            known.people,
+            topic["topic"] if topic is not None else "",
+            lead,
         )
         proposed = _one(reading) if text else None
         if proposed is not None:
@@ -107,6 +117,11 @@ def _bare(text: str) -> tuple[str, bool]:
     return bare, correcting
 
 
+_TOPIC = re.compile(
+    r"^(?:as for|as to|regarding|concerning|about|on|for|re|bei|für|zum thema|was)\s+(?:the |our |das |die |den )?"
+    r"(?P<topic>[^\W\d_][\w’' -]{1,30}?)(?: angeht| betrifft)?\s*[:,]?\s+(?=(?:we|wir)\b)",
+    re.IGNORECASE,
+)
 _HEAD = re.compile(
     r"^(?!(?:final |our |the |my |board )*(?:decision|resolution|beschluss|entscheidung)\b|(?:proposal|idea|option"
     r"|question|example|draft|suggestion|vorschlag|idee|frage|entwurf|it|that|decided|agreed|settled|beschlossen)\b)"
@@ -135,7 +150,7 @@ def _one(reading: Reading) -> Candidate | None:
         return wish
     if meant is Mood.SUPPOSED:
         return None
-    for form in (progress, labelled, _amended, _changed, _shaped, commitment, started, _decision, _decided_anew, _fact):
+    for form in (progress, labelled, _shaped, _amended, _changed, commitment, started, _decision, _decided_anew, _fact):
         found = form(reading)
         if found is not None:
             return found
@@ -146,7 +161,13 @@ def _one(reading: Reading) -> Candidate | None:
 
 
 def _withdrawn(reading: Reading) -> Candidate | None:
-    last = amendments.last(reading.told, reading.by.speaker)
+    match = phrases.WITHDRAWAL.match(reading.text)
+    own = [each for each in reading.told if each.speaker == reading.by.speaker]
+    if match is not None and match["what"] is not None:
+        words = [(each.subject, f"{each.statement} {each.subject.replace('/', ' ')}") for each in own]
+        subject = topics.nearest(match["what"], words)
+        own = [each for each in own if each.subject == subject]
+    last = amendments.last(own, reading.by.speaker)
     if last is None:
         return None
     return replace(proposal(reading, last.kind, last.subject), withdraws=True, statement=last.statement)
@@ -232,6 +253,8 @@ def _decision(reading: Reading) -> Candidate | None:
         return None
     what = re.split(r"\s+and (?:will|now|we will) ", what)[-1]
     inner = re.sub(r"^(?:that|to|on|for|against|zu|dass)\s+", "", what, flags=re.IGNORECASE)
+    if reading.topic and not re.search(r"\b(?:for|für|as|als)\b", inner):
+        inner = f"{inner.rstrip('.! ')} for {reading.topic}"
     inner = re.sub(
         r"^(?:we|the company|wir)(?:[’']ll| will|[’']re| are| werden)?\s+(?:now |not )*", "", inner, flags=re.IGNORECASE
     )
