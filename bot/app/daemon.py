@@ -20,6 +20,7 @@ from bot.app import backups as rooms_of_backup
 from bot.app import erasing as rooms_of_erasure
 from bot.app import extraction as rooms_of_extraction
 from bot.app import knowledge as rooms_of_knowledge
+from bot.app import ledger as rooms_of_ledger
 from bot.app import recall as rooms_of_recall
 from bot.app import rights as rooms_of_rights
 from bot.app.guard import may_still_be_sent
@@ -110,6 +111,7 @@ class Daemon:
     erasing: Work
     forgetting: Forgetting
     backups: rooms_of_backup.Backups
+    ledger: rooms_of_ledger.Room
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -173,6 +175,8 @@ class Daemon:
             settings.llm.consult_timeout,
             settings.llm.max_tokens,
         )
+        forgetting: Forgetting
+        ledger = rooms_of_ledger.build(store, settings, outbox, channels, lambda: forgetting)
         registry = Registry(
             [
                 *basics.tools(store.database),
@@ -180,6 +184,7 @@ class Daemon:
                 *recollection.tools(store.database, remembering.recall),
                 *lookups.tools(knowledge.search),
                 *team.tools(),
+                *ledger.tools,
             ]
         )
         compact = Compactions(tasks.ring)
@@ -212,11 +217,12 @@ class Daemon:
             remembering.recall,
             eraser=forgetting,
             extract=extract,
+            verdicts=ledger.verdicts,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         handlers |= Bringer(store.database, store.clock, knowledge.library, outbox, channels).handlers()
         lanes = Lanes(
-            Steps(parts, placeholders, Keeping(store.database, knowledge.library)),
+            Steps(parts, placeholders, Keeping(store.database, knowledge.library), ledger.verdicts),
             Ends(parts, placeholders),
             store.clock,
             work,
@@ -230,7 +236,9 @@ class Daemon:
             return describe(await daemon.status())
 
         introductions = Introductions(store.database, store.recorder, store.clock, outbox, channels)
-        immediate = Immediate(store.database, store.clock, outbox, work, lanes, channels, introductions, status_text)
+        immediate = Immediate(
+            store.database, store.clock, outbox, work, lanes, channels, introductions, status_text, ledger.verdicts
+        )
         orchestrator = Orchestrator(store.database, lanes, immediate, boot)
         rules = Rules(
             settings.intake.stale_after,
@@ -243,7 +251,7 @@ class Daemon:
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, remembering, erasure, erasing, forgetting, backups,
-            store.clock.monotonic(),
+            ledger, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -269,7 +277,9 @@ class Daemon:
             raise
         self.work.service("introductions", self.introductions.run())
         self.work.service("tasks", self.tasks.run())
+        self.ledger.start(self.work)
         await self.knowledge.worker.start()
+        await self.remembering.index.start()
         self.work.service("watchdog", self._watchdog())
         self.work.service("garbage", set_aside(self.store.clock))
         notify(os.environ, "READY=1")

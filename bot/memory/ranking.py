@@ -30,11 +30,13 @@ class IndexRanker:
     async def turns(
         self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int
     ) -> list[Hit]:
-        return await self._search(query, Within(Kind.TURN, (Span(session, history_epoch, audience_epoch),)), limit)
+        where = Within(Kind.TURN, (Span(session, history_epoch, audience_epoch),))
+        return await self._search(query, where, limit, windows=True)
 
-    async def _search(self, query: str, where: Where, limit: int) -> list[Hit]:
+    async def _search(self, query: str, where: Where, limit: int, *, windows: bool = False) -> list[Hit]:
+        """`windows`: hits are shown with what stands beside them, so none stands beside another."""
         await self._indexing.bring()
-        found = await self._index.search(query, where, limit, at=self._clock.now())
+        found = await self._index.search(query, where, limit, at=self._clock.now(), windows=windows)
         if self._index.loaded and not self._told:
             self._told = True
             await self._first_search()
