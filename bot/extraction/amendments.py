@@ -194,11 +194,11 @@ def amended(
         return chosen
     match = _PRONOUN.match(text)
     if match is not None and (_is_value(match["value"], by) or _is_short(match["value"])):
-        return _valued(own[-1], match["value"], by, people)
+        return valued(own[-1], match["value"], by, people)
     instead = _INSTEAD.match(text)
     value = _ONLY_VALUE.match(instead["new"] if instead is not None else text)
     if value is not None and not _CLAUSE.search(text) and _is_value(value["value"], by):
-        return _valued(own[-1], value["value"], by, people)
+        return valued(own[-1], value["value"], by, people)
     return None
 
 
@@ -209,7 +209,7 @@ def _pronoun_now(text: str, own: Sequence[Told], by: Heard, people: Mapping[Pers
     )
     if match is None or not _is_value(match["value"], by):
         return None
-    return _valued(own[-1], match["value"], by, people)
+    return valued(own[-1], match["value"], by, people)
 
 
 def _grouped(match: re.Match[str], name: str) -> str:
@@ -270,7 +270,7 @@ def _replaced(of: Told, old: str, new: str, people: Mapping[PersonId, str]) -> A
     return Amended(of, f"{head}{put}{of.statement[span[1] :]}", _owner(of, old, new, people))
 
 
-def _valued(of: Told, value: str, by: Heard, people: Mapping[PersonId, str]) -> Amended | None:
+def valued(of: Told, value: str, by: Heard, people: Mapping[PersonId, str]) -> Amended | None:
     """The statement with the new value where one of the same sort stands."""
     value = _trimmed(value)
     source = value if dates.find(value, by.said_at, by.zone) else f"on {value}"

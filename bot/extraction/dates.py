@@ -91,7 +91,7 @@ _FORMS = [
             "word",
             (
                 r"(?P<word>the day after tomorrow|übermorgen|tomorrow|tonight|today|yesterday|heute|gestern|morgen"
-                r"|eod|eow|eom|eoy|cob|now|right away|immediately|sofort|jetzt)\b"
+                r"|eod|eow|eom|eoy|cob)\b"
             ),
         ),
         (

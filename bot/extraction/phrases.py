@@ -49,6 +49,9 @@ CORRECTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 WITHDRAWAL = re.compile(
+    r"^(?:please\s+)?(?:forget|scrap|ignore|disregard|vergiss)\s+(?:what i said|my (?:point|remark|message"
+    r"|decision)|was ich"
+    r" gesagt habe)\s+(?:about|on|über|zu)\s+(?P<what>[^,.!?]{3,60})[.!]*$|"
     r"^(?:please\s+)?(?:scrap|scratch|forget|drop|cancel|ignore|disregard|strike|vergiss|streich\w*"
     r"|verwerf\w*)\s+(?:that|it|this"
     r"|the last (?:one|point|decision|message)|my last (?:message|point)|das|es)(?:\s+(?:please|again|bitte"
@@ -217,6 +220,13 @@ PROGRESS = re.compile(
     r"|for|again|, )\b.*|[,;–—(].*)?)[.!]*$",
     re.IGNORECASE,
 )
+DUE = re.compile(
+    r"^(?:the )?(?:deadline|due date) (?:for|of)\s+(?P<what>.+?)\s+(?:is(?: now)?|moves to|moved to|(?:was|is"
+    r"|has been) (?:moved|extended|"
+    r"postponed|pushed) to)\s+(?P<day>.+?)[.!]*$"
+    r"|^(?P<what2>.+?)\s+(?:is|are)\s+(?:now\s+)?due\s+(?:on|by|until)?\s*(?P<day2>.+?)[.!]*$",
+    re.IGNORECASE,
+)
 DID = re.compile(
     r"^(?:we|i|(?-i:[A-ZÄÖÜ])[\w-]+|wir|ich)(?:[’']ve| have| has| haben| habe| hat)?\s+(?:now |just |finally "
     r"|already |jetzt |gerade )*(?:"
@@ -238,6 +248,7 @@ PREFERENCE = _form(
     r"^i(?:[’']d| would)\s+(?:really |much )*(?:rather|like (?:you|it|my|all|answers?|replies|reports?|updates?"
     r"|summar\w+|meetings?|the)\b|love"
     r"|appreciate)\s*(?P<what2>.*)$",
+    r"^from now on,?\s+(?:i (?:want|prefer|need|would like)|i[’']d like|please)\s+(?P<what18>.+)$",
     r"^i\s+no longer\s+(?P<what16>(?:want|need|like) .+)$",
     r"^i(?:[’']d| would) like\s+(?P<what17>(?:a |the |my )?(?:weekly|daily|monthly|short|brief|detailed|fewer"
     r"|more) .+)$",
@@ -275,7 +286,7 @@ FACT = re.compile(
     r"|remains|costs|cost|amounts to|equals|comes to|totals|runs until|runs through|runs on|ends on|ends in|ends"
     r"|expires on|expires in|expires"
     r"|starts on|starts in|starts at|starts|begins on|begins in|begins|takes place on|takes place in|takes place"
-    r"|happens on|lies at|sits at|went up to"
+    r"|happens on|lies at|sits at|went up to|goes up to|goes down to|is cut to|is raised to|gets|receives"
     r"|grew to|rose to|dropped to|fell to|went down to|increased to|decreased to|has grown to|has risen to"
     r"|has dropped to|has fallen to|moves to|moved to|"
     r"moved from|moves from|has moved to|has been moved to|was moved to|is moved to|shifts to|shifted to|slips to"

@@ -27,6 +27,10 @@ class Reading:
     correcting: bool
     told: Sequence[Told]
     people: Mapping[PersonId, str]
+    topic: str = ""
+    """What the sentence says first that it is about: "As for hosting, …"."""
+    lead: str = ""
+    """The words that say so."""
 
     def key_of_verb(self, phrase: str) -> str:
         return topics.of_verb(phrase, self.by.said_at, self.by.zone)
@@ -40,7 +44,11 @@ def proposal(reading: Reading, kind: Kind, subject: str) -> Candidate:
     named = [each.subject for each in reading.told if each.kind is kind or kind in (Kind.FACT, Kind.DECISION)]
     matched = amendments.met(subject, named, reading.text, correcting=reading.correcting)
     return Candidate(
-        kind, capital(reading.text), (Quote(reading.by.message, reading.clause.text),), matched, keyed=True
+        kind,
+        capital(f"{reading.lead}{reading.text}"),
+        (Quote(reading.by.message, reading.clause.text),),
+        matched,
+        keyed=True,
     )
 
 

@@ -124,7 +124,8 @@ _TOPIC = re.compile(
 )
 _HEAD = re.compile(
     r"^(?!(?:final |our |the |my |board )*(?:decision|resolution|beschluss|entscheidung)\b|(?:proposal|idea|option"
-    r"|question|example|draft|suggestion|vorschlag|idee|frage|entwurf|it|that|decided|agreed|settled|beschlossen)\b)"
+    r"|question|example|draft|suggestion|vorschlag|idee|frage|entwurf|it|that|decided|agreed|settled|beschlossen|on"
+    r"|for|about|as for|regarding|concerning|zum thema)\b)"
     r"[^\W\d_][\w’' ]{2,30}:\s+"
     r"(?=(?:we|i|our|wir|ich|unser\w*)\b)",
     re.IGNORECASE,

@@ -52,6 +52,8 @@ def key_of(reading: Reading, text: str) -> str | None:
     if copula in (
         "has",
         "have",
+        "gets",
+        "receives",
         "lives in",
         "works in",
         "works at",
@@ -91,7 +93,10 @@ def _on_a_day(predicate: str, whens: Sequence[dates.When]) -> bool:
 def _relation(noun: str, copula: str, predicate: str, reading: Reading) -> str | None:
     if not noun[:1].isupper() and not re.match(r"^(?:the|our)\b", noun, re.IGNORECASE):
         return None
-    if copula in ("has", "have"):
+    of = re.match(r"^(?:an?|the)\s+(?P<what>[a-zäöüß][\w -]{2,30}?)\s+of\s+\S", predicate)
+    if copula in ("has", "have", "gets", "receives") and of is not None:
+        return key(topics.named(noun), of["what"])
+    if copula in ("has", "have", "gets", "receives"):
         counted = re.match(
             r"^(?:\d[\d.,]*\s*\w?|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?P<what>[\w -]{2,30})$",
             predicate,

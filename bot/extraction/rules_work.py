@@ -33,7 +33,7 @@ _NO_NAME = frozenset(_NO_NAME_WORDS.split())
 def progress(reading: Reading) -> Candidate | None:
     match = phrases.PROGRESS.match(reading.text) or phrases.DID.match(reading.text)
     if match is None:
-        return None
+        return _due_changed(reading)
     groups = {name.rstrip("0123456789") for name, value in match.groupdict().items() if value is not None}
     work = next(work for name, work in _WORKS.items() if name in groups)
     what = group(match, "what")
@@ -43,6 +43,20 @@ def progress(reading: Reading) -> Candidate | None:
     if subject is None:
         return None
     return replace(proposal(reading, Kind.INITIATIVE, subject), work=work, progress=True)
+
+
+def _due_changed(reading: Reading) -> Candidate | None:
+    """ "The deck is now due on Monday": the initiative, told again with the new day."""
+    match = phrases.DUE.match(reading.text)
+    subject = _initiative(reading, group(match, "what")) if match is not None else None
+    if match is None or subject is None:
+        return None
+    own = [each for each in reading.told if each.subject == subject and each.speaker == reading.by.speaker]
+    told = amendments.valued(own[-1], group(match, "day"), reading.by, reading.people) if own else None
+    if told is None:
+        return None
+    base = proposal(reading, Kind.INITIATIVE, subject)
+    return replace(base, statement=told.statement, amends=True, owner=told.of.owner, due=due(reading))
 
 
 _WORKS = {"done": Work.COMPLETED, "blocked": Work.BLOCKED, "dropped": Work.DROPPED, "going": Work.ACTIVE}

@@ -199,7 +199,7 @@ def of_verb(phrase: str, at: datetime, zone: str) -> str:
             return found
     happens = _HAPPEN.match(undated(bare, at, zone).strip())
     if happens is not None and undated(bare, at, zone).strip() != bare:
-        what = _STOPS.sub("", happens["what"] or "").strip()
+        what = re.sub(r"^(?:in|at|auf)\s+", "", _STOPS.sub("", happens["what"] or "").strip())
         verb = {"go live": "launch", "ship": "launch", "release": "launch", "starten": "launch", "launchen": "launch"}
         attribute = f"{verb.get(happens['verb'].lower(), happens['verb'].lower())} date"
         if not what:

@@ -84,6 +84,12 @@ def test_enough_is_labelled() -> None:
             ["Maria will send the deck by Friday.", "Jonas will send the deck instead of Maria."],
             ["Jonas will send the deck by Friday."],
         ),
+        (
+            ["Maria will send the deck by Friday.", "The deck is now due on Monday."],
+            ["Maria will send the deck by Monday."],
+        ),
+        (["As for hosting, we go with OVH.", "On hosting: we chose Hetzner."], ["On hosting: we chose Hetzner."]),
+        (["Office rent is 4,000 euros.", "Forget what I said about the office rent."], []),
         (["Unser Runway beträgt 14 Monate.", "Korrektur: 16 Monate."], ["Unser Runway beträgt 16 Monate."]),
         (["Das Büro ist in Graz.", "Nicht in Graz, sondern in Linz."], ["Das Büro ist in Linz."]),
         (
