@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache
 from typing import ClassVar, Literal
 
 from bot.kernel.ids import ChunkId, DocumentId, InboxId, OutboxId, PersonId, SectionId, SessionId, TaskId, TurnId
@@ -548,9 +547,4 @@ class Record:
 
 def payload_fields(payload: Payload) -> dict[str, object]:
     """By name, as they are: immutable values."""
-    return {name: getattr(payload, name) for name in _names(type(payload))}
-
-
-@cache
-def _names(kind: type[Payload]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+    return {each.name: getattr(payload, each.name) for each in fields(payload)}
