@@ -18,7 +18,7 @@ from bot.memory.rows import claim_of
 from bot.memory.tables import claim as claims
 from bot.tasks.tables import PENDING
 from bot.tasks.tables import task as tasks
-from bot.tasks.worker import Worker
+from bot.tasks.worker import Handler, Worker
 from tests.intake.events import message
 from tests.orchestrator.office import Office, Said
 
@@ -44,6 +44,8 @@ class Reader:
         self.reply = "Noted."
         self.proposer: Proposer = lambda request: remember()
         self.asked: list[Request] = []
+        self.others: dict[str, Handler] = {}
+        """What handles other kinds of tasks."""
 
     async def open(self) -> Reader:
         office = self.office
@@ -61,7 +63,7 @@ class Reader:
             office.clock,
             office.supervisor,
             office.lanes_boot,
-            {KIND: office.extractor.handle},
+            {KIND: office.extractor.handle, **self.others},
             Backoff(first=timedelta(seconds=10)),
             failed={KIND: office.extractor.failed},
         )
