@@ -85,6 +85,12 @@ def revised(
     return Move(Op.DECIDED, _approved(proposal.proposed, content), vote, content, decided_by=person)
 
 
+def shown(proposal: Proposal, *, reminder: bool) -> Move:
+    """An approver gets it, or is reminded of it."""
+    _must_be(proposal, State.PROPOSED)
+    return Move(Op.REMINDED if reminder else Op.SHOWN, State.PROPOSED)
+
+
 def expired(proposal: Proposal, now: datetime) -> Move | None:
     """Silence is an outcome: None as long as there is time, or if it was decided."""
     if proposal.state is not State.PROPOSED or now < proposal.expires_at:

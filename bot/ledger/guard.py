@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId
 from bot.ledger.actions import NotBefore
-from bot.ledger.model import Op, Payload, Proposal
+from bot.ledger.model import Op, Payload, Proposal, State
 from bot.ledger.rules import outside_quiet_hours
 from bot.ledger.tables import proposal, proposal_event
 from bot.people.model import Person
@@ -153,6 +153,18 @@ def said_since(connection: sa.Connection, since: datetime, but: ProposalId) -> l
         )
     )
     return [Said(whom(row.final), str(row.final.get("text", "")), row.at) for row in rows]
+
+
+def written_to(connection: sa.Connection, action: str, to: Collection[str]) -> bool:
+    """Whether all of these were written to before by this class of actions, with success."""
+    rows = connection.execute(
+        sa.select(proposal.c.final)
+        .where(proposal.c.action == action, proposal.c.state == State.EXECUTED.value)
+        .order_by(proposal.c.seq.desc())
+        .limit(1_000)
+    )
+    known = {name for row in rows for name in whom(row.final)}
+    return set(to) <= known
 
 
 @dataclass(frozen=True, slots=True)

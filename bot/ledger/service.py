@@ -9,7 +9,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.audit.events import Actor, Record
-from bot.audit.events_ledger import BreakerTripped, ClassModeChanged
+from bot.audit.events_ledger import BreakerTripped, ClassModeChanged, ProposalRefused, ProposalShown
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId, TurnId, new_id
@@ -74,6 +74,21 @@ class Ledger:
         self._actions: Mapping[str, Action] = {each.name: each for each in actions}
         self._rules = rules
 
+    @property
+    def rules(self) -> Rules:
+        return self._rules
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(sorted(self._actions))
+
+    def deciders(self, connection: sa.Connection, action: str, department: str | None) -> tuple[PersonId, ...]:
+        """Who would decide. Raises `PermanentError` if nobody may."""
+        found = approvers(self._rules, action, department, people.everyone(connection))
+        if not found or (action in self._rules.two_persons and len(found) < 2):
+            raise PermanentError("there is nobody who may approve this: see [ledger] in the settings")
+        return found
+
     def action(self, name: str) -> Action:
         """Raises `PermanentError` for a class that there is not."""
         found = self._actions.get(name)
@@ -89,11 +104,8 @@ class Ledger:
             return known
         action = self.action(wish.action)
         payload = action.checked(wish.payload)
-        everyone = people.everyone(tx.connection)
-        deciders = approvers(self._rules, wish.action, wish.department, everyone)
+        deciders = self.deciders(tx.connection, wish.action, wish.department)
         two_persons = wish.action in self._rules.two_persons
-        if not deciders or (two_persons and len(deciders) < 2):
-            raise PermanentError("there is nobody who may approve this: see [ledger] in the settings")
         new = Proposal(
             wish.id or ProposalId(new_id(now)),
             wish.action,
@@ -171,6 +183,22 @@ class Ledger:
         if person.id != seen.asked_by and person.id not in seen.approvers:
             raise PermanentError("only who asked for it, or who may decide it, can withdraw it")
         return store.move(tx, self._recorder, seen, deciding.withdrawn(seen), Actor("person", person.id), now)
+
+    def shown(
+        self, tx: Tx, proposal_id: ProposalId, person: PersonId, channel: str, now: datetime, *, reminder: bool
+    ) -> Proposal:
+        """An approver gets it, as it is now. Raises `ConflictError` if nobody is asked any more."""
+        seen = self._there(tx, proposal_id)
+        after = store.move(tx, self._recorder, seen, deciding.shown(seen, reminder=reminder), ACTOR, now)
+        payload = ProposalShown(seen.id, person, channel, seen.hash, reminder)
+        self._recorder.record(tx, Record(payload, ACTOR, seen.session, seen.turn))
+        return after
+
+    def refused(
+        self, tx: Tx, proposal_id: ProposalId, actor: Actor, channel: str, because: deciding.Refused | str
+    ) -> None:
+        """Somebody's word did not count."""
+        self._recorder.record(tx, Record(ProposalRefused(proposal_id, channel, because), actor))  # type: ignore[arg-type]
 
     def expire(self, tx: Tx, now: datetime) -> list[Proposal]:
         """What nobody decided in time ends as not answered."""

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from bot.gateway.text_write import literal
 from bot.ledger.actions import Shown
-from bot.ledger.model import Proposal, State
+from bot.ledger.model import Failure, Proposal, State
 
 _INVISIBLE = ("Cf", "Cc", "Co", "Cn", "Zl", "Zp")
 _SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
@@ -26,6 +26,12 @@ OUTCOMES = {
     State.EXECUTED: "done",
     State.FAILED: "failed",
     State.REVERSED: "done, and undone again",
+}
+_DECIDED = (State.APPROVED_UNCHANGED, State.APPROVED_WITH_EDIT, State.REJECTED)
+FAILURES = {
+    Failure.REFUSED: "failed: it was not done",
+    Failure.INVALID: "failed: it could not be done like that any more",
+    Failure.UNCERTAIN: "failed: whether it was done cannot be known; somebody has to look",
 }
 
 
@@ -77,7 +83,13 @@ def outcome(proposal: Proposal, shown: Shown, who: str | None, zone: str) -> str
     by = f" by {_inline(who)}" if who else ""
     at = f" on {_when(proposal.decided_at, zone)}" if proposal.decided_at else ""
     about = f" ({_inline(to)})" if to else ""
-    return f"**{shown.what}**{about}: {OUTCOMES[proposal.state]}{by}{at}. ({proposal.id[-6:]})"
+    became = OUTCOMES[proposal.state]
+    if proposal.state is State.FAILED and proposal.failure is not None:
+        became = FAILURES[proposal.failure]
+    if proposal.state not in _DECIDED:
+        by = f" (decided{by}{at})" if by else ""
+        at = ""
+    return f"**{shown.what}**{about}: {became}{by}{at}. ({proposal.id[-6:]})"
 
 
 def difference(before: str, after: str) -> str:

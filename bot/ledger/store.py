@@ -38,7 +38,7 @@ from bot.ledger.model import (
     canonical,
     digest,
 )
-from bot.ledger.tables import proposal, proposal_event, proposal_vote
+from bot.ledger.tables import ASKER, proposal, proposal_ask, proposal_event, proposal_vote
 from bot.storage.database import Tx
 
 ENDED = (
@@ -189,6 +189,52 @@ def next_expiry(connection: sa.Connection) -> datetime | None:
         )
     ).scalar()
     return found
+
+
+def waiting(connection: sa.Connection, limit: int) -> list[Proposal]:
+    """What waits for a person and is not held, the next to expire first."""
+    rows = connection.execute(
+        sa.select(proposal)
+        .where(proposal.c.state == State.PROPOSED.value, sa.not_(proposal.c.held))
+        .order_by(proposal.c.expires_at)
+        .limit(limit)
+    ).all()
+    return [_proposal(connection, row) for row in rows]
+
+
+def untold(connection: sa.Connection, limit: int) -> list[Proposal]:
+    """What has ended, and who asked was not told. What ends by the asker's own word needs no telling."""
+    told = sa.select(sa.literal(1)).where(proposal_ask.c.digest == sa.literal(ASKER) + proposal.c.id)
+    rows = connection.execute(
+        sa.select(proposal)
+        .where(
+            proposal.c.state.in_([each.value for each in ENDED]),
+            proposal.c.asked_by.is_not(None),
+            sa.or_(proposal.c.decided_by.is_(None), proposal.c.decided_by != proposal.c.asked_by),
+            sa.not_(sa.exists(told)),
+        )
+        .order_by(proposal.c.seq)
+        .limit(limit)
+    ).all()
+    return [_proposal(connection, row) for row in rows]
+
+
+def newest(connection: sa.Connection, limit: int, states: Collection[State] = ()) -> list[Proposal]:
+    """Of whatever scope, the newest first: for who already knows that they may."""
+    query = sa.select(proposal).order_by(proposal.c.seq.desc()).limit(limit)
+    if states:
+        query = query.where(proposal.c.state.in_(sorted(each.value for each in states)))
+    return [_proposal(connection, row) for row in connection.execute(query).all()]
+
+
+def named(connection: sa.Connection, handle: str) -> list[Proposal]:
+    """Those (three at most) whose id is this or ends like that."""
+    if not handle.isalnum() or len(handle) < 4:
+        return []
+    rows = connection.execute(
+        sa.select(proposal).where(proposal.c.id.endswith(handle.lower())).order_by(proposal.c.seq.desc()).limit(3)
+    ).all()
+    return [_proposal(connection, row) for row in rows]
 
 
 def open_for(connection: sa.Connection, person: PersonId, limit: int = 100) -> list[Proposal]:

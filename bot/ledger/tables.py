@@ -10,6 +10,10 @@ import sqlalchemy as sa
 from bot.ledger.model import APPROVED, TRANSITIONS, Failure, Mode, Op, Severity, State, Verdict
 from bot.storage.metadata import UtcDateTime, metadata, one_of
 
+ASKER = "asker:"
+"""Before the proposal's id, in place of a token's digest: the message that tells who asked what came of it. No token
+has such a digest."""
+
 proposal = sa.Table(
     "proposal",
     metadata,

@@ -17,7 +17,8 @@ from bot.llm import budget
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter
 from bot.memory.service import Eraser
-from bot.orchestrator import memories
+from bot.orchestrator import memories, proposals
+from bot.orchestrator.verdicts import Verdicts
 from bot.people.model import Person, Role
 from bot.sessions import places, threads
 from bot.sessions.audience import Audience
@@ -39,6 +40,9 @@ class Asked:
     meter: Meter
     eraser: Eraser | None = None
     """Makes memories vanish; None: nothing can be forgotten here."""
+    channel: str = ""
+    verdicts: Verdicts | None = None
+    """Takes what people say about proposals; None: nothing is put to anybody here."""
 
 
 class Handler(Protocol):
@@ -190,4 +194,5 @@ HANDLERS: Mapping[str, Handler] = {
     "pair": _pair,
     "usage": _usage,
     **memories.HANDLERS,
+    **proposals.HANDLERS,
 }

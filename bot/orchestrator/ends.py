@@ -23,9 +23,10 @@ from bot.llm.budget import Account
 from bot.llm.model import Usage
 from bot.memory import store as memories
 from bot.memory.block import Block
-from bot.orchestrator import commands, journal, keeping, kept
+from bot.orchestrator import commands, intents, journal, keeping, kept
 from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
+from bot.orchestrator.intents import Ending
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.values import (
@@ -103,6 +104,7 @@ class Ends:
         keep = completed.keep
         if keep is not None and not keep.alone and isinstance(decision, Answer):
             text = f"{text}\n\n*{keeping.receipt(keep, prompted.current)}*"
+        text = intents.told(text, answered.intents)
         wider = await self._wider(turn, rows[-1]) if isinstance(decision, Answer) else None
         if wider is not None:
             text = f"*{wider.verdict} {UNSEEN}*\n\n{text}"
@@ -130,6 +132,8 @@ class Ends:
                 queued = (self._p.outbox.queue_operations(tx, channel, ops, origin),)
             self._remembered(tx, turn, prompted.remembered, now)
             self._audit_end(tx, turn, outcome, answered, [i for q in queued for i in q.ids], now)
+            ending = Ending(turn.id, turn.session, model, untrusted, prompted.links | answered.links, now)
+            intents.write(tx, answered.intents, ending)
             if tell and summary is not None:
                 compaction.mark_told(tx, summary.id)
             if prompted.earlier.hidden or prompted.built.history_start is not None:
@@ -144,6 +148,7 @@ class Ends:
             return following, (*queued, *notices)
 
         ended = await self._write_and_send(unit)
+        intents.written(answered.intents)
         self._p.compact.ring()
         if self._p.extract is not None:
             self._p.extract.ring()
@@ -164,20 +169,11 @@ class Ends:
             if person is None or session is None:
                 text = "I do not know you any more."
             else:
-                text = commands.run(
-                    tx,
-                    self._p.recorder,
-                    commands.Asked(
-                        event,
-                        person,
-                        turn.session,
-                        session.place,
-                        now,
-                        self._p.model.provider,
-                        self._p.meter,
-                        self._p.eraser,
-                    ),
-                )
+                asked = commands.Asked(
+                    event, person, turn.session, session.place, now, self._p.model.provider, self._p.meter,
+                    self._p.eraser, row.channel, self._p.verdicts,
+                )  # fmt: skip
+                text = commands.run(tx, self._p.recorder, asked)
             epoch = turns.current_epochs(tx.connection, turn.session)[1]
             reply = Reply(event.reply_path, text)
             queued = self._p.outbox.queue(tx, row.channel, reply, Origin(turn.session, turn.id, epoch))
@@ -188,8 +184,9 @@ class Ends:
             return following, (queued, *notices)
 
         ended = await self._write_and_send(unit)
-        if self._p.eraser is not None:
-            self._p.eraser.ring()
+        for each in (self._p.eraser, self._p.verdicts):
+            if each is not None:
+                each.ring()
         return ended
 
     async def stopped(self, turn: Turn, rows: Sequence[inbox.Row]) -> Next | Overtaken:

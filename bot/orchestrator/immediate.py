@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from bot.gateway.channel import Channel
 from bot.gateway.events import ButtonPressed, CommandInvoked, FormSubmitted
+from bot.gateway.forms import Form
 from bot.gateway.operations import Reply
 from bot.intake import store as inbox
 from bot.intake.tables import InState
@@ -14,8 +15,10 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, TransientError
 from bot.kernel.supervise import Bug, Supervisor, attempt, to_the_end
 from bot.orchestrator import introductions
+from bot.orchestrator.approvals import PREFIX as DECIDES
 from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.lanes import Lanes
+from bot.orchestrator.verdicts import Verdicts
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.sessions import turns
@@ -36,7 +39,9 @@ class Immediate:
         channels: Mapping[str, Channel],
         introductions: Introductions,
         status: Callable[[], Awaitable[str]],
+        verdicts: Verdicts | None = None,
     ) -> None:
+        """`verdicts`: None where nothing is put to anybody."""
         self._database = database
         self._clock = clock
         self._outbox = outbox
@@ -45,6 +50,7 @@ class Immediate:
         self._channels = channels
         self._introductions = introductions
         self._status = status
+        self._verdicts = verdicts
 
     def take(self, row: inbox.Row) -> None:
         self._supervisor.job(f"immediate:{row.id}", self._until_done(row))
@@ -70,13 +76,17 @@ class Immediate:
                 await self._end(row, InState.ANSWERED, None, await self._status())
             case ButtonPressed(token=token, response=response) as press if token.startswith(introductions.PREFIX):
                 await self._respond(row.channel, response, await self._introductions.pressed(row, press))
+            case ButtonPressed(token=token, response=response) as press if self._verdicts and token.startswith(DECIDES):
+                await self._respond(row.channel, response, await self._verdicts.pressed(row, press))
+            case FormSubmitted(token=token, response=response) as form if self._verdicts and token.startswith(DECIDES):
+                await self._respond(row.channel, response, await self._verdicts.submitted(row, form))
             case ButtonPressed(response=response) | FormSubmitted(response=response):
                 await self._end(row, InState.REFUSED, "no such button", None)
                 await self._respond(row.channel, response, NO_LONGER)
             case _:
                 await self._end(row, InState.REFUSED, "nothing answers this", None)
 
-    async def _respond(self, channel: str, response: str | None, text: str) -> None:
+    async def _respond(self, channel: str, response: str | None, text: str | Form) -> None:
         """Best effort: the platform forgets such a handle within seconds anyway."""
         if response is None:
             return

@@ -21,6 +21,7 @@ from bot.llm.model import (
     ToolUse,
     Usage,
 )
+from bot.orchestrator.intents import Intent
 from bot.orchestrator.tools import Asker, Outcome, Registry, Source, called, result
 
 ROUNDS = 8
@@ -41,6 +42,8 @@ class Answered:
     """Text of others was read on the way."""
     links: frozenset[str] = frozenset()
     """Addresses that stand in the sources."""
+    intents: tuple[Intent, ...] = ()
+    """What is written when the turn ends."""
 
 
 async def answer(
@@ -57,6 +60,7 @@ async def answer(
     usage = Usage()
     sources: dict[str, Source] = {}
     records: list[Payload] = []
+    intents: list[Intent] = []
     links: frozenset[str] = frozenset()
     untrusted = False
     request = replace(request, tools=registry.specs())
@@ -70,13 +74,14 @@ async def answer(
         calls = [block for block in finished.content if isinstance(block, ToolUse)]
         if finished.stop is not StopReason.TOOL_USE or not calls or round_number == ROUNDS:
             finished = replace(finished, usage=usage)
-            return Answered(finished, tuple(sources.values()), tuple(records), untrusted, links)
+            return Answered(finished, tuple(sources.values()), tuple(records), untrusted, links, tuple(intents))
         outcomes = await registry.run(asker, calls)
         for call, outcome in zip(calls, outcomes, strict=True):
             records += [called(call), *outcome.records]
             sources |= {source.id: source for source in outcome.sources if source.read or source.id not in sources}
             untrusted = untrusted or outcome.untrusted
             links |= _links(outcome)
+            intents += outcome.intents
         results = Message("user", tuple(result(c, o) for c, o in zip(calls, outcomes, strict=True)))
         request = replace(request, messages=(*request.messages, Message("assistant", finished.content), results))
         shown(None)

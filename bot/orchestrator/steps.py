@@ -37,6 +37,7 @@ from bot.orchestrator.prompt import Built
 from bot.orchestrator.recollection import TRUSTED
 from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
+from bot.orchestrator.verdicts import Verdicts
 from bot.people import store as people
 from bot.sessions import compaction, threads, transcript
 from bot.sessions.audience import Audience
@@ -52,11 +53,18 @@ GATE_DEADLINE = timedelta(seconds=20)
 
 
 class Steps:
-    def __init__(self, parts: Parts, placeholders: Placeholders, keeping: Keeping | None = None) -> None:
-        """`keeping`: None where documents cannot be handed over."""
+    def __init__(
+        self,
+        parts: Parts,
+        placeholders: Placeholders,
+        keeping: Keeping | None = None,
+        verdicts: Verdicts | None = None,
+    ) -> None:
+        """`keeping`: None where documents cannot be handed over; `verdicts`: None where nothing is decided by mail."""
         self._p = parts
         self._placeholders = placeholders
         self._keeping = keeping
+        self._verdicts = verdicts
 
     async def recall(self, turn: Turn, rows: Sequence[inbox.Row]) -> Recalled:
         wanted = sorted({row.person for row in rows if row.person is not None})
@@ -87,7 +95,10 @@ class Steps:
         return replace(recalled, remembered=block_of_memory)
 
     async def errand(self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled) -> Errand | None:
-        """What is to be done about documents; a verdict on one is carried out. Raises `TransientError`."""
+        """What is to be done about documents and proposals; a verdict is carried out. Raises `TransientError`."""
+        decided = None if self._verdicts is None else await self._verdicts.errand(rows, recalled.people)
+        if decided is not None:
+            return decided
         if self._keeping is None:
             return None
         return await self._keeping.errand(turn, rows, recalled.people, recalled.session.audience)

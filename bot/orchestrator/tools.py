@@ -24,6 +24,7 @@ from bot.kernel.scope import SessionScope
 from bot.kernel.supervise import Bug, attempt
 from bot.llm.model import Tool as Spec
 from bot.llm.model import ToolResult, ToolUse
+from bot.orchestrator.intents import Intent
 from bot.people.model import Person
 from bot.sessions.audience import Audience
 
@@ -73,6 +74,7 @@ class Outcome:
     records: tuple[Payload, ...] = ()
     links: frozenset[str] | None = None
     """Addresses of the sources, which may be told; None: those that stand in `text`, if it has sources."""
+    intents: tuple[Intent, ...] = ()
 
 
 class Handler(Protocol[A_contra]):

@@ -25,6 +25,7 @@ from bot.orchestrator.compactions import Compactions
 from bot.orchestrator.keeping import Keep
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.tools import Asker, Registry
+from bot.orchestrator.verdicts import Verdicts
 from bot.outbox.service import Outbox
 from bot.people.model import Person
 from bot.sessions.compaction import Earlier
@@ -124,6 +125,8 @@ class Parts:
     """None: memories cannot be forgotten."""
     extract: Extractions | None = None
     """None: what is said is not read for what is worth remembering."""
+    verdicts: Verdicts | None = None
+    """None: nothing is put to anybody."""
 
 
 def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:

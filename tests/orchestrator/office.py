@@ -4,7 +4,7 @@ channel, and a clock moved by hand. A `restart` is the next process on the same 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
@@ -13,16 +13,17 @@ import sqlalchemy as sa
 
 from bot.app.erasing import tombstone_key
 from bot.app.guard import may_still_be_sent
+from bot.app.ledger import Room
 from bot.audit import timeline
 from bot.audit.recorder import Recorder
 from bot.audit.timeline import Entry
 from bot.extraction.tasks import Extractions
 from bot.extraction.work import Extractor
 from bot.files.service import Files
-from bot.gateway.channel import Accepted
+from bot.gateway.channel import Accepted, Channel
 from bot.gateway.events import Attachment, InboundEvent, ReplyPath
 from bot.gateway.forms import Form
-from bot.gateway.operations import OutboundOp
+from bot.gateway.operations import OutboundOp, Reply, Send
 from bot.intake.model import Rules
 from bot.intake.service import Intake
 from bot.intake.tables import inbox
@@ -123,10 +124,27 @@ class OfficeChannel(ScriptedChannel):
     """With a placeholder, if the test gives it one; drafts are kept."""
 
     stands_in: str | None = None
+    buttons = False
+    forms = 0
+    in_one = False
+    """A reply is one message, whatever its lines."""
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock, CHANNEL)
         self.drafts: list[str | None] = []
+        self.responded: list[str | Form] = []
+        self.answered = asyncio.Event()
+
+    @property
+    def has_buttons(self) -> bool:
+        return self.buttons
+
+    @property
+    def form_fields(self) -> int:
+        return self.forms
+
+    def plan(self, reply: Reply) -> Sequence[OutboundOp]:
+        return [Send(reply.path, reply.markdown, reply.markdown)] if self.in_one else super().plan(reply)
 
     @property
     def placeholder(self) -> str | None:
@@ -141,7 +159,9 @@ class OfficeChannel(ScriptedChannel):
     async def fetch(self, attachment: Attachment) -> BlobHash:
         raise AssertionError("no file is fetched here")
 
-    async def respond(self, response: str, answer: str | Form) -> None: ...
+    async def respond(self, response: str, answer: str | Form) -> None:
+        self.responded.append(answer)
+        self.answered.set()
 
 
 @dataclass
@@ -160,6 +180,10 @@ class Office:
     """Where documents are handed over to; None: nowhere."""
     recall: Recall | None = None
     eraser: Eraser | None = None
+    decides: Callable[[Outbox, Mapping[str, Channel]], Room] | None = None
+    """Makes the ledger; None: nothing is put to anybody."""
+    more: dict[str, Channel] = field(default_factory=dict)
+    """Other channels by name."""
     reads: bool = False
     """What is said is read for what is worth remembering, whenever the test says `read`."""
     """None: nothing is remembered."""
@@ -178,7 +202,7 @@ class Office:
         self._boots += 1
         boot = self.lanes_boot = BootId(f"boot-{self._boots}")
         self.supervisor = Supervisor()
-        channels = {CHANNEL: self.channel}
+        channels: dict[str, Channel] = {CHANNEL: self.channel, **self.more}
         self.outbox = Outbox(
             self.database, self.recorder, self.clock, self.supervisor, channels, boot, may_still_be_sent, Backoff()
         )  # fmt: skip
@@ -195,15 +219,20 @@ class Office:
             self.database, self.recorder, self.clock, model.to(Purpose.EXTRACTION), self.meter, "light",
             tombstone_key(KEY), "UTC", frozenset({"finance"}),
         )  # fmt: skip
+        self.room = None if self.decides is None else self.decides(self.outbox, channels)
+        verdicts = None if self.room is None else self.room.verdicts
+        if self.room is not None:
+            self.registry = Registry(self.room.tools)
         parts = Parts(
             self.database, self.recorder, self.clock, self.outbox, cast("Files", self.files), model, frame,
             self.registry, channels, boot, "UTC", "Acme", self.meter, model.to(Purpose.GATE),
             self.compact, self.recall, self.eraser, self.extract if self.reads else None,
+            verdicts,
         )  # fmt: skip
         placeholders = Placeholders(parts)
         keeping = None if self.library is None else Keeping(self.database, self.library)
         self.lanes = Lanes(
-            Steps(parts, placeholders, keeping),
+            Steps(parts, placeholders, keeping, verdicts),
             Ends(parts, placeholders),
             self.clock,
             self.supervisor,
@@ -214,7 +243,8 @@ class Office:
         )
         introductions = Introductions(self.database, self.recorder, self.clock, self.outbox, channels)
         immediate = Immediate(
-            self.database, self.clock, self.outbox, self.supervisor, self.lanes, channels, introductions, _status
+            self.database, self.clock, self.outbox, self.supervisor, self.lanes, channels, introductions, _status,
+            verdicts,
         )  # fmt: skip
         self.orchestrator = Orchestrator(self.database, self.lanes, immediate, boot)
         self.intake = Intake(
@@ -228,6 +258,8 @@ class Office:
 
         await self.database.write(recover)
         self.supervisor.service("outbox", self.outbox.run())
+        if self.room is not None:
+            self.room.start(self.supervisor)
         await self.orchestrator.start()
         return self
 

@@ -16,10 +16,10 @@ from bot.gateway.channel import Channel
 from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Delete, OutboundOp, Reply
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import OutboxId, PersonId, SessionId
+from bot.kernel.ids import ClaimId, OutboxId, PersonId, SessionId
 from bot.ledger.acting.payload import LONGEST_TEXT, UnfitError, line_of, number_of, only, text_of, texts_of
 from bot.ledger.actions import Done, NotBefore, Sending, Shown
-from bot.ledger.guard import Guard, Readers
+from bot.ledger.guard import Guard, Readers, Sight
 from bot.ledger.model import Payload, Proposal
 from bot.outbox import fate
 from bot.outbox.service import Outbox
@@ -66,14 +66,48 @@ def _told(payload: Payload) -> tuple[tuple[str, str], ...]:
     return (("Tells them what they cannot see by themselves", ", ".join(each[-6:] for each in told)),) if told else ()
 
 
-class SendMessage:
-    """To a person alone (`to` has their id), or into a thread (`to` is empty)."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Who will read something."""
 
-    name = "send_message"
+    readers: Readers
+    known: tuple[Person, ...] = ()
+    """People among them, whose quiet hours count."""
+
+
+class Telling:
+    """What all of these have in common."""
+
+    name: str
     promotable = True
 
     def __init__(self, post: Post) -> None:
         self._post = post
+
+    def reading(self, connection: sa.Connection, payload: Payload) -> Reading:
+        """Who would read it now. Raises `PermanentError` if it must not go there any more."""
+        raise NotImplementedError
+
+    def hidden(self, connection: sa.Connection, payload: Payload, rests_on: Sequence[ClaimId]) -> list[ClaimId]:
+        """What of this its readers may not see by themselves. Raises `PermanentError`."""
+        sights = self._post.guard.sights(connection, rests_on, self.reading(connection, payload).readers)
+        return [each for each in rests_on if sights.get(each) is Sight.HIDDEN]
+
+    def edited(self, payload: Payload, body: str) -> Payload:
+        return {**payload, "text": body}
+
+    def guard(self, connection: sa.Connection, proposal: Proposal, now: datetime) -> str | NotBefore | None:
+        try:
+            reading = self.reading(connection, proposal.final)
+        except PermanentError as error:
+            return error.message
+        return self._post.guard.look(connection, proposal, reading.readers, reading.known, now)
+
+
+class SendMessage(Telling):
+    """To a person alone (`to` has their id), or into a thread (`to` is empty)."""
+
+    name = "send_message"
 
     def checked(self, payload: Payload) -> Payload:
         to = texts_of(payload, "to")
@@ -104,25 +138,19 @@ class SendMessage:
             how = ("By", f"{payload['channel']}, thread {payload['thread']}")
         return Shown("Send a message", (where, how, *_told(payload)), str(payload["text"]))
 
-    def edited(self, payload: Payload, body: str) -> Payload:
-        return {**payload, "text": body}
-
-    def guard(self, connection: sa.Connection, proposal: Proposal, now: datetime) -> str | NotBefore | None:
-        payload = proposal.final
+    def reading(self, connection: sa.Connection, payload: Payload) -> Reading:
         to = texts_of(payload, "to")
         if to:
             person = people.get(connection, PersonId(to[0]))
             if person is None or not person.active or not _owns(person, payload):
-                return "this person cannot be reached there any more"
-            readers = Readers(people=(person.id,), outside=not person.internal)
-            return self._post.guard.look(connection, proposal, readers, [person], now)
+                raise UnfitError("this person cannot be reached there any more")
+            return Reading(Readers(people=(person.id,), outside=not person.internal), (person,))
         session = threads.by_thread(connection, [str(payload["thread"])]).get(str(payload["thread"]))
         if session is None:
-            return "this thread is not known any more"
+            raise UnfitError("this thread is not known any more")
         if session.audience_epoch != payload["epoch"] or session.audience.wider_than(Audience(str(payload["read_by"]))):
-            return "more people read there than when it was proposed"
-        readers = Readers(outside=session.audience is Audience.EXTERNAL, session=session.id)
-        return self._post.guard.look(connection, proposal, readers, [], now)
+            raise UnfitError("more people read there than when it was proposed")
+        return Reading(Readers(outside=session.audience is Audience.EXTERNAL, session=session.id))
 
     def effect(self, tx: Tx, proposal: Proposal, now: datetime) -> Done | Sending:
         payload = proposal.final
@@ -152,26 +180,17 @@ def _owns(person: Person, payload: Payload) -> bool:
     return any(each.channel == payload["channel"] and each.address == payload["address"] for each in person.handles)
 
 
-class _Mail:
+class _Mail(Telling):
     """What mails have in common: they cannot be called back."""
 
-    name: str
-
-    def __init__(self, post: Post) -> None:
-        self._post = post
-
-    def edited(self, payload: Payload, body: str) -> Payload:
-        return {**payload, "text": body}
-
-    def guard(self, connection: sa.Connection, proposal: Proposal, now: datetime) -> str | NotBefore | None:
-        addresses = texts_of(proposal.final, "to")
+    def reading(self, connection: sa.Connection, payload: Payload) -> Reading:
+        addresses = texts_of(payload, "to")
         owners = people.by_handle(connection, self._post.mail, addresses)
         if any(not owner.active for owner in owners.values()):
-            return "somebody it goes to is not with us any more"
+            raise UnfitError("somebody it goes to is not with us any more")
         inside = [owner for owner in owners.values() if owner.internal]
         outside = len(inside) < len(addresses)
-        readers = Readers(people=tuple(owner.id for owner in inside), outside=outside)
-        return self._post.guard.look(connection, proposal, readers, list(owners.values()), now)
+        return Reading(Readers(people=tuple(owner.id for owner in inside), outside=outside), tuple(owners.values()))
 
     def undo(self, tx: Tx, proposal: Proposal, now: datetime) -> Done:
         raise PermanentError("a mail that was sent cannot be called back")
@@ -181,7 +200,6 @@ class SendEmail(_Mail):
     """A mail of its own, to anybody."""
 
     name = "send_email"
-    promotable = True
 
     def checked(self, payload: Payload) -> Payload:
         to = [mail_address(each) for each in texts_of(payload, "to")]
@@ -214,7 +232,6 @@ class ReplyAll(_Mail):
     """An answer to a mail that goes to everybody who got it, each with a mail of their own."""
 
     name = "reply_all"
-    promotable = True
 
     def checked(self, payload: Payload) -> Payload:
         to = list(dict.fromkeys(mail_address(each) for each in texts_of(payload, "to")))

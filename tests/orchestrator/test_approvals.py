@@ -1,0 +1,481 @@
+"""From what somebody asks the executive to do to what happens: who is asked, where, and whose word counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import cast
+
+import pytest
+import sqlalchemy as sa
+
+from bot.app import ledger as wiring
+from bot.app.opening import Store
+from bot.audit.recorder import Recorder
+from bot.gateway.events import (
+    Body,
+    ButtonPressed,
+    Chain,
+    FormSubmitted,
+    MessageReceived,
+    Place,
+    PlaceKind,
+    Proof,
+    ReplyPath,
+)
+from bot.gateway.forms import Form
+from bot.gateway.operations import Ask, Edit, Send
+from bot.kernel.errors import PermanentError
+from bot.ledger import store
+from bot.ledger.model import Failure, Proposal, State
+from bot.ledger.tables import proposal_ask
+from bot.llm.model import Request, Text, ToolResult, ToolUse
+from bot.memory.service import Eraser
+from bot.people import store as people
+from bot.people.model import Change, Handle, Origin
+from bot.storage.database import Database
+from config.schema import Settings
+from tests.clock import START, FakeClock
+from tests.intake import events
+from tests.orchestrator.office import Office, Said
+from tests.outbox.channel import ScriptedChannel
+from tests.sessions.rooms import CHANNEL, PEOPLE, Rooms
+
+BOSS, ADA, BOB, GUEST = PEOPLE
+KIM = "kim@outside.example"
+MAIL = {"to": KIM, "subject": "The fair", "text": "We come to the fair.", "reason": "Ada wants it"}
+
+
+class MailChannel(ScriptedChannel):
+    """One mail whatever its lines; each begins a thread of its own."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock, "email")
+        self.begun = 0
+
+    def plan(self, reply: object) -> list[Send]:
+        path, text = reply.path, reply.markdown  # type: ignore[attr-defined]
+        return [Send(path, text, text)]
+
+    async def direct(self, address: str) -> ReplyPath:
+        self.begun += 1
+        return ReplyPath(f"email:ask{self.begun}", address, subject="A word")
+
+
+class House:
+    def __init__(self, office: Office, mail: MailChannel) -> None:
+        self.office, self.mail = office, mail
+        self.keys = 0
+
+    def wants(self, name: str, **arguments: object) -> None:
+        """The model calls this tool once, then says so."""
+
+        def answer(request: Request) -> Said:
+            last = request.messages[-1].content
+            if any(isinstance(block, ToolResult) for block in last):
+                return "I have put it forward."
+            return [Text("One moment."), ToolUse("t1", name, arguments)]
+
+        self.office.model.answer = answer
+
+    async def asks(self, name: str, by: str = "2", **arguments: object) -> str:
+        """Somebody asks, the model calls the tool; returns the executive's answer."""
+        self.wants(name, **arguments)
+        self.keys += 1
+        before = len(self.office.channel.tried)
+        await self.office.hear(events.message(f"ask{self.keys}", "please", by=by))
+        async with asyncio.timeout(20):
+            await self.office.channel.until(tried=before + 1)
+        assert await self.office.outbox.drain(timedelta(seconds=20))
+        return next(each.text for each in self.office.channel.tried[before:] if each.thread == f"test:dm:{by}")
+
+    async def proposal(self) -> Proposal:
+        found = await self.office.database.read(lambda c: store.newest(c, 1))
+        return found[0]
+
+    async def becomes(self, state: State) -> Proposal:
+        async def holds() -> bool:
+            if self.office.room is not None:
+                self.office.room.ring()  # the clock stands still: nobody looks again by themselves
+            return (await self.proposal()).state is state
+
+        await self.office.until(holds)
+        return await self.proposal()
+
+    async def shown(self, count: int = 1) -> list[Ask]:
+        """The questions with buttons so far, once there are so many."""
+        asked: list[Ask] = []
+
+        async def holds() -> bool:
+            asked[:] = [op for op in self.office.channel.ops if isinstance(op, Ask)]
+            return len(asked) >= count
+
+        await self.office.until(holds)
+        return asked
+
+    async def press(self, ask: Ask, label: str, by: str = "1") -> None:
+        token = next(each.token for each in ask.choices if each.label.startswith(label))
+        self.keys += 1
+        event = replace(events.press(f"press{self.keys}", token, by=by, thread=events.dm(by)), response=f"r{self.keys}")
+        await self._responded(event)
+
+    async def submit(self, form: Form, text: str, by: str = "1") -> None:
+        self.keys += 1
+        thread = events.dm(by)
+        event = FormSubmitted(
+            (f"{CHANNEL}:form{self.keys}",), thread, events.DIRECT_PLACE, events.sender(by), form.token,
+            (("text", text),), START, f"r{self.keys}",
+        )  # fmt: skip
+        await self._responded(event)
+
+    async def _responded(self, event: ButtonPressed | FormSubmitted) -> None:
+        self.office.channel.answered.clear()
+        await self.office.hear(event)
+        async with asyncio.timeout(20):
+            await self.office.channel.answered.wait()
+
+    @property
+    def answered(self) -> str | Form:
+        return self.office.channel.responded[-1]
+
+    async def mails(self, to: str, count: int = 1) -> list[Send]:
+        sent: list[Send] = []
+
+        async def holds() -> bool:
+            sent[:] = [op for op in self.mail.ops if isinstance(op, Send) and op.path.address == to]
+            return len(sent) >= count
+
+        await self.office.until(holds)
+        assert await self.office.outbox.drain(timedelta(seconds=20))
+        return sent
+
+    async def edited(self, words: str) -> Edit:
+        """The message on the platform that says so, once there is one."""
+        found: list[Edit] = []
+
+        async def holds() -> bool:
+            found[:] = [op for op in self.office.channel.ops if isinstance(op, Edit) and words in op.text]
+            return bool(found)
+
+        await self.office.until(holds)
+        return found[0]
+
+    async def refusals(self) -> list[object]:
+        return [each.payload["because"] for each in await self.office.audited("proposal_refused")]
+
+
+@pytest.fixture
+async def house(database: Database, recorder: Recorder, clock: FakeClock) -> AsyncIterator[House]:
+    rooms = Rooms(database, recorder, clock)
+    by_mail = replace(BOSS, handles=BOSS.handles | {Handle("email", "boss@acme.example", Origin.SETTINGS)})
+    await rooms.add_people(by_mail, *PEOPLE[1:])
+    mail = MailChannel(clock)
+    built = Store(database, recorder, clock, b"k" * 32)
+    office = Office(
+        database, recorder, clock, rooms, more={"email": mail},
+        decides=lambda outbox, channels: wiring.build(
+            built, Settings(), outbox, channels, lambda: cast("Eraser", None)
+        ),
+    )  # fmt: skip
+    office.channel.buttons, office.channel.forms, office.channel.in_one = True, 5, True
+    await office.open()
+    yield House(office, mail)
+    await office.close()
+
+
+async def test_a_mail_to_an_outside_address_goes_out_once_as_its_approver_edited_it(house: House) -> None:
+    answer = await house.asks("send_email", **MAIL)
+    assert "I have put it forward." in answer
+    assert "waits for a yes from" in answer
+    assert house.mail.ops == []
+    (ask,) = await house.shown()
+    assert ask.path.thread == "test:dm:1", "to the approver alone, not where it was asked"
+    for words in (KIM, "The fair", "We come to the fair.", "Ada wants it"):
+        assert words in ask.text
+    assert [each.label for each in ask.choices] == ["Approve", "Reject", "Edit …"]
+    await house.press(ask, "Edit")
+    form = house.answered
+    assert isinstance(form, Form)
+    assert form.fields[0].value == "We come to the fair."
+    await house.submit(form, "We come on Tuesday.")
+    (mail,) = await house.mails(KIM)
+    assert (mail.text, mail.path.subject) == ("We come on Tuesday.", "The fair")
+    after = await house.becomes(State.EXECUTED)
+    assert (after.proposed["text"], after.final["text"]) == ("We come to the fair.", "We come on Tuesday.")
+    assert (after.decided_by, after.asked_by) == (BOSS.id, ADA.id)
+    done = await house.edited("done")
+    assert "-We come to the fair." in done.text
+    assert "+We come on Tuesday." in done.text
+    assert len(house.mail.ops) == 1
+
+
+async def test_who_asked_is_told_what_came_of_it_once(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    (ask,) = await house.shown()
+    await house.press(ask, "Reject")
+
+    async def told() -> bool:
+        return any("rejected" in each.text for each in house.office.channel.tried if each.thread == "test:dm:2")
+
+    await house.office.until(told)
+    assert house.mail.ops == []
+
+
+@pytest.mark.parametrize("by", ["2", "3", "4", "9"], ids=["who asked", "a colleague", "a guest", "a stranger"])
+async def test_a_press_by_anybody_else_does_nothing_and_is_audited(house: House, by: str) -> None:
+    await house.asks("send_email", **MAIL)
+    (ask,) = await house.shown()
+    for label in ("Approve", "Reject", "Edit"):
+        await house.press(ask, label, by=by)
+        assert house.answered == "This is not yours to decide."
+    assert (await house.proposal()).state is State.PROPOSED
+    assert await house.refusals() == ["not_an_approver"] * 3
+    assert house.mail.ops == []
+    await house.press(ask, "Approve")
+    await house.becomes(State.EXECUTED)
+
+
+async def test_an_unproven_press_does_nothing(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    (ask,) = await house.shown()
+    event = replace(
+        events.press("p", ask.choices[0].token, thread=events.dm("1")), sender=events.sender("1", proof=Proof.NONE),
+        response="r",
+    )  # fmt: skip
+    await house._responded(event)
+    assert (await house.proposal()).state is State.PROPOSED
+    assert await house.refusals() == ["not_proven"]
+
+
+async def test_a_second_press_is_told_who_decided(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    (ask,) = await house.shown()
+    await house.press(ask, "Reject")
+    await house.press(ask, "Approve")
+    assert house.answered == "That is settled already: rejected: it will not be done, by boss."
+    assert (await house.proposal()).state is State.REJECTED
+    assert await house.refusals() == ["decided"]
+
+
+async def test_a_made_up_button_is_none(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    (ask,) = await house.shown()
+    forged = replace(ask, choices=(replace(ask.choices[0], token="ledger:a:" + "x" * 24),))
+    await house.press(forged, "Approve")
+    assert house.answered == "This button is no longer in use."
+    assert (await house.proposal()).state is State.PROPOSED
+
+
+async def test_tokens_are_not_kept_only_their_digests(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    (ask,) = await house.shown()
+    token = ask.choices[0].token.rpartition(":")[2]
+    rows = await house.office.database.read(lambda c: c.execute(sa.select(proposal_ask)).all())
+    assert all(token not in str(row) for row in rows)
+    assert len(token) == 24
+
+
+async def test_silence_is_reminded_of_once_and_then_ends_as_no_response(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    await house.shown()
+    house.office.clock.advance(timedelta(hours=42, minutes=1))
+    _, reminder = await house.shown(2)
+    assert reminder.text.startswith("*Still waiting for you:*")
+    house.office.clock.advance(timedelta(hours=5))
+    assert (await house.proposal()).state is State.PROPOSED
+    house.office.clock.advance(timedelta(hours=1))
+    after = await house.becomes(State.AUTO_NO_RESPONSE)
+    assert after.decided_by is None
+    await house.edited("nobody answered in time")
+    assert len(await house.shown(2)) == 2
+    await house.press(reminder, "Approve")
+    assert "nobody answered" in str(house.answered)
+    assert house.mail.ops == []
+    room = house.office.room
+    assert room is not None
+    card = await house.office.database.read(lambda c: room.ledger.card(c, "send_email"))
+    assert (card.no_response.count, card.rejected.count) == (1, 0)
+
+
+async def test_an_approver_is_not_woken(database: Database, recorder: Recorder, house: House) -> None:
+    sleeping = replace(BOSS, quiet_hours=("08:00", "11:00"), time_zone="UTC")
+    now = house.office.clock.now()
+    await database.write(lambda tx: people.apply(tx, recorder, [Change(sleeping, "updated")], now))
+    await house.asks("send_email", **MAIL)
+    await house.becomes(State.PROPOSED)
+    room = house.office.room
+    assert room is not None
+    assert await room.approvals.once() == timedelta(minutes=1)
+    assert not [op for op in house.office.channel.ops if isinstance(op, Ask)]
+    house.office.clock.advance(timedelta(hours=2))
+    await house.shown()
+
+
+async def test_a_message_to_a_colleague_reaches_them_alone_after_a_yes(house: House) -> None:
+    await house.asks("send_message", to="Bob", text="Is the lease signed?", reason="asked")
+    (ask,) = await house.shown()
+    assert "To: bob (bob), alone" in ask.text
+    await house.press(ask, "Approve")
+    await house.becomes(State.EXECUTED)
+    (sent,) = [each for each in house.office.channel.tried if each.thread == "test:dm:3"]
+    assert sent.text == "Is the lease signed?"
+
+
+@pytest.mark.parametrize(
+    ("by", "name", "arguments", "words"),
+    [
+        ("4", "send_email", MAIL, "Only people of the company"),
+        ("2", "send_message", {"to": "Nobody", "text": "x", "reason": "r"}, "know nobody"),
+        ("2", "send_email", {**MAIL, "to": "kim"}, "no mail address"),
+        ("2", "reply_all", {"text": "x", "reason": "r"}, "no mail"),
+        ("2", "promote_memory", {"id": "abcdef", "reason": "r"}, "Nothing with such an id"),
+    ],
+)
+async def test_what_makes_no_sense_is_said_to_the_model_and_nothing_is_proposed(
+    house: House, by: str, name: str, arguments: dict[str, object], words: str
+) -> None:
+    await house.asks(name, by, **arguments)
+    results = [b.text for m in house.office.model.asked[-1].messages for b in m.content if isinstance(b, ToolResult)]
+    assert words in results[-1]
+    assert await house.office.database.read(lambda c: store.newest(c, 5)) == []
+
+
+async def test_an_address_that_nobody_gave_is_inert_in_what_is_proposed(house: House) -> None:
+    await house.asks("send_email", **{**MAIL, "text": "See https://evil.example/?d=SECRET"})
+    made = await house.proposal()
+    assert "https://evil.example" not in str(made.final["text"])
+
+
+# --- words instead of buttons -----------------------------------------------------------------------------------------
+
+
+async def _says(house: House, name: str, arguments: str, by: str = "1") -> str:
+    house.keys += 1
+    before = len(house.office.channel.tried)
+    await house.office.hear(events.command(f"cmd{house.keys}", name, arguments, by=by))
+    said: list[str] = []
+
+    async def holds() -> bool:
+        said[:] = [each.text for each in house.office.channel.tried[before:] if each.thread == f"test:dm:{by}"]
+        return any(each != "ask" for each in said)
+
+    await house.office.until(holds)
+    assert await house.office.outbox.drain(timedelta(seconds=20))
+    return next(each for each in said if each != "ask")
+
+
+async def test_words_approve_the_content_that_they_name_and_no_other(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    await house.shown()
+    made = await house.proposal()
+    handle = made.id[-6:]
+    assert f"`{handle}` Send a mail" in await _says(house, "ledger", "")
+    whole = await _says(house, "ledger", handle)
+    assert f"/approve {handle} {made.hash[:6]}" in whole
+    assert "edited since" in await _says(house, "approve", f"{handle} 000000")
+    assert (await house.proposal()).state is State.PROPOSED
+    assert "Approved" in await _says(house, "approve", f"{handle} {made.hash[:6]}")
+    await house.becomes(State.EXECUTED)
+    assert len(await house.mails(KIM)) == 1
+
+
+async def test_words_of_others_decide_nothing_and_others_do_not_even_see_it(house: House) -> None:
+    await house.asks("send_email", **MAIL)
+    made = await house.proposal()
+    handle = made.id[-6:]
+    assert await _says(house, "approve", f"{handle} {made.hash[:6]}", by="2") == "This is not yours to decide."
+    assert "no such proposal" in await _says(house, "approve", f"{handle} {made.hash[:6]}", by="3")
+    assert "no such proposal" in await _says(house, "ledger", handle, by="3")
+    assert (await house.proposal()).state is State.PROPOSED
+    assert "Rejected" in await _says(house, "reject", handle)
+
+
+# --- mail -------------------------------------------------------------------------------------------------------------
+
+
+async def _by_mail(
+    house: House, ask: Send, text: str, proof: Proof = Proof.TOKEN, by: str = "boss@acme.example"
+) -> str:
+    """The approver answers the mail that asked; returns what they are told."""
+    house.keys += 1
+    chain = Chain("email", (), ask.path.thread)
+    who = replace(events.sender(by, proof=proof), address=by)
+    event: MessageReceived = replace(
+        events.message(f"mail{house.keys}", text, by=who, thread=chain, body=Body(text), live=False),
+        place=Place(PlaceKind.MAIL, "A decision"),
+        reply_path=ReplyPath("", by, f"email:m{house.keys}"),
+    )
+    before = len(house.mail.ops)
+    await house.office.intake.port("email").accept([event], None)
+
+    async def holds() -> bool:
+        return len(house.mail.ops) > before
+
+    await house.office.until(holds)
+    assert await house.office.outbox.drain(timedelta(seconds=20))
+    said = house.mail.ops[before]
+    assert isinstance(said, Send)
+    return said.text
+
+
+@pytest.fixture
+async def by_mail(house: House) -> House:
+    """Nobody can be reached but by mail."""
+    channel = house.office.channel
+
+    async def nowhere(address: str) -> ReplyPath:
+        if address == "1":
+            raise PermanentError("blocked")
+        return ReplyPath(f"test:dm:{address}", address)
+
+    channel.direct = nowhere  # type: ignore[method-assign]
+    return house
+
+
+async def test_a_yes_by_mail_counts_once_with_the_token_of_its_own_mail(by_mail: House) -> None:
+    await by_mail.asks("send_email", **MAIL)
+    (ask,) = await by_mail.mails("boss@acme.example")
+    assert KIM in ask.text
+    assert ask.path.subject is not None
+    assert "decision" in ask.path.subject
+    told = await _by_mail(by_mail, ask, "Yes\n\nBest, Boss")
+    assert told.startswith("Approved")
+    assert len(await by_mail.mails(KIM)) == 1
+    await by_mail.becomes(State.EXECUTED)
+    assert "settled already" in await _by_mail(by_mail, ask, "yes")
+    assert len(await by_mail.mails(KIM)) == 1
+
+
+@pytest.mark.parametrize("proof", [Proof.DOMAIN, Proof.LOCAL])
+async def test_a_yes_by_mail_without_the_token_is_none(by_mail: House, proof: Proof) -> None:
+    await by_mail.asks("send_email", **MAIL)
+    (ask,) = await by_mail.mails("boss@acme.example")
+    assert "cannot be sure" in await _by_mail(by_mail, ask, "yes", proof)
+    assert (await by_mail.proposal()).state is State.PROPOSED
+    assert await by_mail.refusals() == ["not_proven"]
+
+
+@pytest.mark.parametrize("text", ["Sounds good to me", "yes but on Tuesday", "Yes\nbut please change the date first"])
+async def test_a_mail_that_is_neither_yes_nor_no_decides_nothing(by_mail: House, text: str) -> None:
+    await by_mail.asks("send_email", **MAIL)
+    (ask,) = await by_mail.mails("boss@acme.example")
+    assert "nothing was decided" in await _by_mail(by_mail, ask, text)
+    assert (await by_mail.proposal()).state is State.PROPOSED
+
+
+async def test_an_edit_by_mail_comes_back_to_be_confirmed(by_mail: House) -> None:
+    await by_mail.asks("send_email", **MAIL)
+    (ask,) = await by_mail.mails("boss@acme.example")
+    await _by_mail(by_mail, ask, "edit\nWe come on Tuesday.")
+    assert (await by_mail.proposal()).state is State.PROPOSED
+    again = (await by_mail.mails("boss@acme.example", 3))[-1]
+    assert "We come on Tuesday." in again.text
+    assert again.path.thread != ask.path.thread
+    assert "newer version" in await _by_mail(by_mail, ask, "yes")
+    assert (await by_mail.proposal()).state is State.PROPOSED
+    await _by_mail(by_mail, again, "yes")
+    (mail,) = await by_mail.mails(KIM)
+    assert mail.text == "We come on Tuesday."
+    assert (await by_mail.becomes(State.EXECUTED)).failure is not Failure.UNCERTAIN
