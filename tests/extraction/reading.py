@@ -41,6 +41,7 @@ class Reader:
     def __init__(self, office: Office) -> None:
         self.office = office
         self.said = 0
+        self.ends: list[str] = []
         self.reply = "Noted."
         self.proposer: Proposer = lambda request: remember()
         self.asked: list[Request] = []
@@ -81,12 +82,13 @@ class Reader:
         await self.says(text, **more)
         await self.settled()
 
-    async def says(self, text: str, **more: Any) -> None:
+    async def says(self, text: str, *, ends: str = "answered", **more: Any) -> None:
         """A message and its turn."""
+        self.ends.append(ends)
         self.said += 1
         self.office.clock.advance(timedelta(minutes=1))
         await self.office.hear(message(str(self.said), text, at=self.office.clock.now(), **more))
-        await self.office.ended(*["answered"] * self.said)
+        await self.office.ended(*self.ends)
 
     async def settled(self, *states: str) -> None:
         """Wait until every reading has ended (or stands in one of these states)."""

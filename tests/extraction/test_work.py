@@ -8,9 +8,12 @@ import pytest
 
 from bot.extraction.ask import LEFT_OUT, PROMPT
 from bot.kernel.errors import PermanentError, TransientError
+from bot.kernel.ids import TurnId
 from bot.llm.budget import Limit, Limits
 from bot.llm.model import Request
 from bot.memory.model import Held, Kind, Status, Trust, Visibility
+from bot.orchestrator.decide import SILENCE
+from bot.sessions import taint
 from tests.extraction.reading import Reader, item, remember
 from tests.intake.events import GROUP, sender
 from tests.orchestrator.office import Said, whole
@@ -211,3 +214,31 @@ async def test_a_process_that_dies_while_reading_leaves_one_result(reader: Reade
     await reader.settled()
     assert await reader.told() == [RUNWAY]
     assert len(await reader.results()) == 1
+
+
+async def test_a_silent_turn_is_read_too(reader: Reader) -> None:
+    reader.reply = SILENCE
+    reader.proposer = lambda request: remember(item("fact", RUNWAY))
+    await reader.says(RUNWAY, ends="silent")
+    await reader.settled()
+    assert await reader.told() == [RUNWAY]
+
+
+async def test_rules_read_where_there_is_no_model_and_quotations_are_no_advice(reader: Reader) -> None:
+    reader.office.model.provider = "offline"
+    reader.reply = "I recommend to close Linz."
+    await reader.hears(f"{RUNWAY} Should we close Linz?")
+    assert await reader.told() == [RUNWAY]
+    assert reader.asked == []
+    (claim,) = await reader.claims()
+    assert (claim.author.name, claim.domain) == ("rules/1", "finance")
+
+
+async def test_what_a_tainted_conversation_brings_waits(reader: Reader) -> None:
+    await reader.hears(RUNWAY)
+    (result,) = await reader.results()
+    await reader.office.database.write(lambda tx: taint.mark(tx, TurnId(result.turn_id)))
+    reader.proposer = lambda request: remember(item("fact", "Our headcount is 34."))
+    await reader.hears("Our headcount is 34.")
+    (claim,) = await reader.pending()
+    assert claim.held == (Held.TAINTED,)
