@@ -280,6 +280,13 @@ class Product:
     def lags(self) -> list[float]:
         return self._lags
 
+    async def orphans(self) -> int:
+        query = (
+            "SELECT count(*) FROM claim WHERE status <> 'erased' AND author_kind <> 'person' AND NOT EXISTS "
+            "(SELECT 1 FROM evidence JOIN message ON message.id = message_id WHERE claim_id = claim.id)"
+        )
+        return await self.office.database.read(lambda c: int(c.execute(sa.text(query)).scalar_one()))
+
 
 async def _files_are_not_looked_at(task: Task) -> Done:
     """The rest of an erasure is about bytes of the file; lives look at what can be read."""

@@ -112,5 +112,6 @@ tests.evaluation --lives`. At each checkpoint the block that stands before the m
 true, by exact match; for what was forgotten, every other reader and all text of the database too. *Last messages* and
 *append only* are what simple memories do. A system that tells less than half of what is current has no score. Times are
 of the whole path from an answered turn to its being found, extraction included, without the two seconds that a turn is
-left to settle.
+left to settle. The rules of extraction were last extended with these sentences in view, so that part flatters; on 88
+sentences that they were not written for (`tests/extraction/labelled.py`) their precision is 1.0 and recall 0.98.
 """

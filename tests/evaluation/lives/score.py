@@ -54,6 +54,8 @@ class Tally:
             "current recall": current,
             "stale": _share(of["stale"], of["changed"]),
             "invented": _share(of["invented"], of["asked"]),
+            "new above old": _share(of["new above old"], of["updated"]),
+            "claims without a source": of["orphans"],
             "disputes shown whole": _share(of["disputed right"], of["disputed"]),
             "forgotten but visible": of["forgotten visible"],
             "forgotten probes": of["forgotten"],
@@ -83,6 +85,12 @@ def holds(text: str, value: str) -> bool:
 def asserts(text: str, value: str) -> bool:
     """Whether the text tells the value; "not 570" does not."""
     return holds(re.sub(rf"\bnot (on |in |at )?{re.escape(value)}", "", text, flags=re.IGNORECASE), value)
+
+
+def _above(text: str, new: str, old: Sequence[str]) -> bool:
+    """The new value stands before every old one that is told at all."""
+    first = text.lower().find(new.lower())
+    return all(not asserts(text, each) or first < text.lower().find(each.lower()) for each in old)
 
 
 def score(life: Life, shown: Sequence[Shown]) -> Tally:
@@ -121,6 +129,8 @@ def score(life: Life, shown: Sequence[Shown]) -> Tally:
                 old = [value for value in known if value != each.truth]
                 if old:
                     of["changed"] += 1
+                    of["updated"] += 1
+                    of["new above old"] += right and _above(each.believed, each.truth, old)
                     of["stale"] += any(asserts(each.believed, value) for value in old)
                 if each.must_survive:
                     of["must survive"] += 1

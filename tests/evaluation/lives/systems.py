@@ -44,6 +44,10 @@ class System(Protocol):
 
     def lags(self) -> list[float]: ...
 
+    async def orphans(self) -> int:
+        """Claims of which nobody can say where they come from."""
+        ...
+
 
 async def live(life: Life, system: System) -> Tally:
     """Run a life and count."""
@@ -74,6 +78,7 @@ async def live(life: Life, system: System) -> Tally:
     tally = score(life, shown)
     tally.lifetimes += lifetimes
     tally.lags += system.lags()
+    tally.counts["orphans"] += await system.orphans()
     return tally
 
 
@@ -112,6 +117,9 @@ class Nothing:
 
     def lags(self) -> list[float]:
         return []
+
+    async def orphans(self) -> int:
+        return 0
 
 
 @dataclass
