@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from bot.app.erasing import erasure, forgetting
 from bot.app.opening import Store, open_store
+from bot.app.settings import backup_folder
 from bot.audit.events import Actor, BackupRestored, Record
 from bot.audit.recorder import Head
 from bot.audit.verify import verify
@@ -37,12 +38,8 @@ ACTOR = Actor("system", "restore")
 RESTORED = "a backup was restored: what was due since may have been done already"
 
 
-def folder_of(settings: Settings) -> Path:
-    return settings.backup.folder or settings.data_dir / "backups"
-
-
 def journal_of(settings: Settings) -> Path:
-    return folder_of(settings) / journal.NAME
+    return backup_folder(settings) / journal.NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ def backups(store: Store, settings: Settings, version: str) -> Backups:
         store.recorder,
         store.clock,
         settings.data_dir,
-        folder_of(settings),
+        backup_folder(settings),
         wanted.keep,
         wanted.passphrase.get_secret_value() if wanted.passphrase else None,
         version,
@@ -120,7 +117,14 @@ async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *
             scheduler.stop_firing(tx, store.recorder, ACTOR, RESTORED, now)
         waiting = held_in.hold(tx, now)
         payload = BackupRestored(
-            manifest.audit_id, replayed.memories, replayed.messages, replayed.sessions, out, waiting, journal
+            manifest.audit_id,
+            replayed.memories,
+            replayed.messages,
+            replayed.sessions,
+            replayed.documents,
+            out,
+            waiting,
+            journal,
         )
         store.recorder.record(tx, Record(payload, ACTOR))
         return Restored(manifest, replayed, out, waiting)

@@ -11,7 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.app.opening import Store
+from bot.app.settings import backup_folder
 from bot.control import ops_knowledge
+from bot.erasure import journal
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
 from bot.files.model import Limits
@@ -95,7 +97,11 @@ def build(store: Store, settings: Settings, supervisor: Supervisor, ring: Callab
     )
     library = Library(database, recorder, clock, blobs, extractor, queue)
     built_in = BuiltIn(database, recorder, clock)
-    eraser = Eraser(database, recorder, blobs, index, blob_is_used)
+
+    async def noted() -> None:
+        await journal.write_out(database, backup_folder(settings) / journal.NAME)
+
+    eraser = Eraser(database, recorder, blobs, index, blob_is_used, noted)
     watcher = None
     if wanted.watch is not None:
         watcher = Watcher(wanted.watch, wanted.watch_audience, database, library, blobs, clock, wanted.max_file)

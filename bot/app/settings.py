@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from pathlib import Path
 from typing import Any
 
 from bot.kernel.clock import Clock
@@ -98,6 +99,10 @@ def enabled_channels(settings: Settings) -> list[tuple[str, Any]]:
     """Names and settings of the channels that are on."""
     sections = ((name, getattr(settings.channels, name)) for name in type(settings.channels).model_fields)
     return [(name, section) for name, section in sections if section.enabled]
+
+
+def backup_folder(settings: Settings) -> Path:
+    return settings.backup.folder or settings.data_dir / "backups"
 
 
 def derived_key(key: bytes, purpose: str) -> bytes:

@@ -472,6 +472,7 @@ class BackupRestored(Payload):
     memories: int
     messages: int
     sessions: int
+    documents: int
     held_out: int
     held_in: int
     journal: bool

@@ -58,7 +58,8 @@ def _tell(done: Restored, into: Path) -> None:
     print(printable(f"restored into {into}: the state of {done.manifest.made_at[:16]} UTC"))
     again = done.replayed
     print(
-        f"erased again: {again.memories} memories, {again.messages} messages, {again.sessions} conversations "
+        f"erased again: {again.memories} memories, {again.messages} messages, {again.sessions} conversations, "
+        f"{again.documents} documents "
         "(the rest of it is done when the daemon runs)"
     )
     print(

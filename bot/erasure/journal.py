@@ -17,6 +17,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.audit.events import KnowledgeRemoved
+from bot.audit.tables import audit
 from bot.kernel.errors import PermanentError, TransientError
 from bot.memory.tables import erase_journal, tombstone
 from bot.storage.database import Database
@@ -47,7 +49,14 @@ def entries(connection: sa.Connection) -> list[Entry]:
             sa.type_coerce(tombstone.c.forgotten_at, sa.BigInteger).label("at"),
         )
     )
+    removed = connection.execute(
+        sa.select(audit.c.payload, sa.type_coerce(audit.c.at, sa.BigInteger).label("at")).where(
+            audit.c.type == KnowledgeRemoved.type
+        )
+    )
+    documents = [(json.loads(row.payload), row.at) for row in removed]
     return [
+        *({"what": "document", "id": told["document"], "at": at} for told, at in documents if not told["erased"]),
         *({"what": row.what, "id": row.id, "at": row.at} for row in erased),
         *({"what": "tombstone", "id": row.id, "space": row.space, "of": row.of, "at": row.at} for row in dead),
     ]

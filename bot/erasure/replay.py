@@ -17,7 +17,7 @@ from bot.erasure.journal import Entry, entries, instant
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
 from bot.kernel.erasing import FORGOTTEN
-from bot.kernel.ids import ClaimId, MessageId, SessionId
+from bot.kernel.ids import ClaimId, DocumentId, MessageId, SessionId
 from bot.memory import store
 from bot.memory.erasing import note
 from bot.memory.tables import tombstone
@@ -35,6 +35,7 @@ class Replayed:
     memories: int
     messages: int
     sessions: int
+    documents: int
 
 
 async def replay(erasure: Erasure, forgetting: Forgetting, told: Sequence[Entry]) -> Replayed:
@@ -51,6 +52,10 @@ async def replay(erasure: Erasure, forgetting: Forgetting, told: Sequence[Entry]
     sessions = await database.read(present, long=True)
     for session in sessions:
         await erasure.session(session, ACTOR, REASON, approved_too=False)
+    removed = 0
+    for entry in new:
+        if entry["what"] == "document":
+            removed += await erasure.document(DocumentId(entry["id"]), ACTOR)
     claims = messages = 0
     for entry in new:
         if entry["what"] == "claim":
@@ -58,7 +63,7 @@ async def replay(erasure: Erasure, forgetting: Forgetting, told: Sequence[Entry]
     for entry in new:
         if entry["what"] == "message":
             messages += await database.write(lambda tx, of=entry: _message(tx, forgetting, of))  # type: ignore[misc]
-    return Replayed(claims, messages, len(sessions))
+    return Replayed(claims, messages, len(sessions), removed)
 
 
 def _key(entry: Entry) -> tuple[object, ...]:

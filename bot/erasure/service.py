@@ -63,6 +63,19 @@ class Erasure:
         self.documents.ring()
         return counts
 
+    async def document(self, document_id: DocumentId, actor: Actor) -> bool:
+        """Begin the removal of a document. False if there is none of this id, or it is being removed."""
+
+        def unit(tx: Tx) -> bool:
+            found = documents.get(tx.connection, document_id)
+            if found is None or found.status is Status.REMOVING:
+                return False
+            documents.begin_removal(tx, self.recorder, document_id, actor)
+            self.documents.put(tx, Kind.ERASE, self.clock.now(), document=document_id)
+            return True
+
+        return await self.database.write(unit)
+
     async def summary(self, session: SessionId, actor: Actor, reason: str) -> Mapping[str, int]:
         """Delete what stands for the older part of a session; the next turn has it made anew. Raises like `session`."""
 

@@ -6,7 +6,7 @@ write-ahead log, and the vectors' folder. Each is rewritten. Every step may be r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import sqlalchemy as sa
 
@@ -27,8 +27,16 @@ BlobIsUsed = Callable[[sa.Connection, BlobHash], bool]
 
 class Eraser:
     def __init__(
-        self, database: Database, recorder: Recorder, blobs: BlobFolder, index: Index, blob_is_used: BlobIsUsed
+        self,
+        database: Database,
+        recorder: Recorder,
+        blobs: BlobFolder,
+        index: Index,
+        blob_is_used: BlobIsUsed,
+        noted: Callable[[], Awaitable[None]],
     ) -> None:
+        """`noted`: has what was removed noted beside the backups, which hold it still."""
+        self._noted = noted
         self._database = database
         self._recorder = recorder
         self._blobs = blobs
@@ -45,6 +53,7 @@ class Eraser:
         if document is not None:
             await self._drop(document)
         await self.rewrite()
+        await self._noted()
         return True
 
     async def rewrite(self) -> None:

@@ -27,9 +27,13 @@ from bot.erasure import journal
 from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Send
 from bot.kernel.errors import PermanentError, TransientError
-from bot.kernel.ids import BootId, OutboxId, TaskId
+from bot.kernel.ids import BlobHash, BootId, DocumentId, OutboxId, TaskId
 from bot.kernel.logs import Redactor
 from bot.kernel.supervise import start
+from bot.knowledge import store as documents
+from bot.knowledge.model import Origin as Brought
+from bot.knowledge.model import Status
+from bot.knowledge.store import New, Read
 from bot.outbox import held as held_out
 from bot.outbox import store as outbox_store
 from bot.outbox.store import Origin
@@ -295,6 +299,28 @@ async def test_a_conversation_that_was_deleted_since_stays_deleted(office: Offic
     done = await back(office, data, backup.path, erasures)
     assert done.replayed.sessions == 1
     assert not rows(data.parent / "restored" / archive.DATABASE, "SELECT 1 FROM message")
+
+
+async def test_a_document_that_was_removed_since_stays_removed(office: Office, data: Path) -> None:
+    now = office.clock.now()
+
+    def bring(tx: Tx) -> DocumentId:
+        blob = BlobHash("f" * 64)
+        new = New("plan.md", Brought.SENT, "company", "plan", "text/markdown", blob, blob, now)
+        added = documents.add(tx, new, now)
+        documents.finish(tx, office.recorder, added, Status.APPROVED, Read(None, 1, 0, None, None), OPERATOR, now)
+        return added.id
+
+    document = await office.database.write(bring)
+    backup = await maker(office, data).make(OPERATOR, "asked")
+    await office.database.write(lambda tx: documents.begin_removal(tx, office.recorder, document, OPERATOR))
+    erasures = data / "backups" / journal.NAME
+    await journal.write_out(office.database, erasures)
+    done = await back(office, data, backup.path, erasures)
+    assert done.replayed.documents == 1
+    into = data.parent / "restored" / archive.DATABASE
+    assert rows(into, "SELECT status FROM document") == [("removing",)]
+    assert rows(into, "SELECT count(*) FROM task WHERE kind LIKE '%erase%'") == [(1,)]
 
 
 async def test_what_waited_is_held_until_somebody_has_looked(office: Office, data: Path) -> None:

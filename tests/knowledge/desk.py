@@ -168,7 +168,10 @@ async def build(folder: Path, database: Database, recorder: Recorder, clock: Fak
     notes = folder / "notes"
     built_in = BuiltIn(database, recorder, clock, notes)
     used: set[BlobHash] = set()
-    eraser = Eraser(database, recorder, blobs, index, lambda _, blob: blob in used)
+
+    async def noted() -> None: ...
+
+    eraser = Eraser(database, recorder, blobs, index, lambda _, blob: blob in used, noted)
     worker = Worker(
         database, clock, queue, library, built_in, eraser, index, embedder.model, None, timedelta(minutes=1)
     )
