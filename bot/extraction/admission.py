@@ -258,7 +258,7 @@ class Admission:
         held = list(caution.reasons(candidate.statement, candidate.rationale, candidate.outcome, said.words.around))
         if self._trust(said).rank > Trust.OWN.rank:
             held.append(Held.UNTRUSTED)
-        if self._room.tainted:
+        if self._room.tainted or (self._room.tainted_before and candidate.kind is Kind.ADVICE):
             held.append(Held.TAINTED)
         if not whole or self._of_anothers_mind(said):
             held.append(Held.UNSUPPORTED)

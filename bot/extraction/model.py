@@ -103,7 +103,9 @@ class Room:
     audience: Audience
     heard_at: datetime
     tainted: bool
-    """The session has read untrusted text."""
+    """The turn has read untrusted text: nothing of it stands by itself."""
+    tainted_before: bool = False
+    """An earlier turn of the session has: the executive's own advice may repeat it, people's own words do not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,8 @@ def _reading(connection: sa.Connection, source: str, turn_id: TurnId, rows: Sequ
         found.audience_epoch,
         Audience(found.audience) if same else Audience.ROOM,
         found.started_at,
-        since is not None and since <= turn_id,
+        found.untrusted,
+        since is not None and since < turn_id,
     )
     heard = tuple(_heard(each, roster.get(each.person) if each.person else None, zone) for each in said)
     last = next((each.person for each in reversed(said) if each.role == "user"), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from bot.extraction.ask import LEFT_OUT, PROMPT
 from bot.kernel.errors import PermanentError, TransientError
@@ -234,11 +235,25 @@ async def test_rules_read_where_there_is_no_model_and_quotations_are_no_advice(r
     assert (claim.author.name, claim.domain) == ("rules/1", "finance")
 
 
-async def test_what_a_tainted_conversation_brings_waits(reader: Reader) -> None:
+async def test_after_others_text_was_read_advice_waits_and_people_s_own_words_do_not(reader: Reader) -> None:
     await reader.hears(RUNWAY)
     (result,) = await reader.results()
     await reader.office.database.write(lambda tx: taint.mark(tx, TurnId(result.turn_id)))
-    reader.proposer = lambda request: remember(item("fact", "Our headcount is 34."))
+    reader.reply = "I recommend to close Linz."
+    reader.proposer = lambda request: remember(
+        item("fact", "Our headcount is 34."), item("advice", "I recommend to close Linz.", message="m2")
+    )
     await reader.hears("Our headcount is 34.")
+    assert "Our headcount is 34." in await reader.told()
+    (claim,) = await reader.pending()
+    assert (claim.statement, claim.held) == ("I recommend to close Linz.", (Held.TAINTED,))
+
+
+async def test_what_stands_in_a_turn_that_read_others_text_waits(reader: Reader) -> None:
+    await reader.says("Our headcount is 34.")
+    (row,) = await reader.office.database.read(lambda c: c.execute(sa.text("SELECT id FROM turn")).all())
+    await reader.office.database.write(lambda tx: taint.mark(tx, TurnId(row.id)))
+    reader.proposer = lambda request: remember(item("fact", "Our headcount is 34."))
+    await reader.settled()
     (claim,) = await reader.pending()
     assert claim.held == (Held.TAINTED,)
