@@ -29,6 +29,7 @@ from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
 from bot.orchestrator.intents import Ending
 from bot.orchestrator.loop import Answered
 from bot.orchestrator.placeholder import Placeholders
+from bot.orchestrator.scheduled import is_scheduled
 from bot.orchestrator.values import (
     Begun,
     Completed,
@@ -141,7 +142,7 @@ class Ends:
             if keep is not None:
                 keeping.queue(tx, turn, keep, prompted.current, now)
             kept.keep(tx, turn, self._p.meter.requests(turn.id), prompted.built.origins)
-            if self._p.extract is not None and outcome != "refused":
+            if self._p.extract is not None and outcome != "refused" and not is_scheduled(rows):
                 self._p.extract.turn(tx, turn.session, turn.id, now)
             self._p.meter.settle(tx, self._p.recorder, turn.id)
             following, notices = self._claim_more(tx, turn.session, now)

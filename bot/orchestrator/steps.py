@@ -35,6 +35,7 @@ from bot.orchestrator.material import Material
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.prompt import Built
 from bot.orchestrator.recollection import TRUSTED
+from bot.orchestrator.scheduled import is_scheduled
 from bot.orchestrator.tools import Asker
 from bot.orchestrator.values import Completed, Parts, Prompted, Recalled, reply_path
 from bot.orchestrator.verdicts import Verdicts
@@ -96,6 +97,8 @@ class Steps:
 
     async def errand(self, turn: Turn, rows: Sequence[inbox.Row], recalled: Recalled) -> Errand | None:
         """What is to be done about documents and proposals; a verdict is carried out. Raises `TransientError`."""
+        if is_scheduled(rows):
+            return None
         decided = None if self._verdicts is None else await self._verdicts.errand(rows, recalled.people)
         if decided is not None:
             return decided

@@ -24,6 +24,7 @@ from bot.orchestrator import prompt as prompts
 from bot.orchestrator.compactions import Compactions
 from bot.orchestrator.keeping import Keep
 from bot.orchestrator.loop import Answered
+from bot.orchestrator.scheduled import is_scheduled
 from bot.orchestrator.tools import Asker, Registry
 from bot.orchestrator.verdicts import Verdicts
 from bot.outbox.service import Outbox
@@ -131,7 +132,7 @@ class Parts:
 
 def spender(turn: Turn, rows: Sequence[inbox.Row]) -> Spender:
     """On whose account a turn goes: that of whoever wrote last in it."""
-    return Spender(turn.id, rows[-1].person, turn.session, turn.id)
+    return Spender(turn.id, rows[-1].person, turn.session, turn.id, is_scheduled(rows))
 
 
 def reply_path(rows: Sequence[inbox.Row]) -> ReplyPath:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -14,6 +17,8 @@ from bot.scheduler.model import Delivery
 from bot.scheduler.tables import occurrence
 from bot.storage.database import Database, StoreBusyError, Tx
 from bot.storage.metadata import exactly
+
+log = logging.getLogger(__name__)
 
 LOOK_EVERY = timedelta(seconds=5)
 AT_ONCE = 200
@@ -53,12 +58,41 @@ def _queued(job: JobId | None) -> sa.Select[tuple[str, object, str, str]]:
     return query if job is None else query.where(occurrence.c.job_id == job)
 
 
-async def run(database: Database, clock: Clock) -> None:
-    """For ever."""
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """An occurrence whose answer is being written by somebody else."""
+
+    job: JobId
+    at: datetime
+
+
+def awaited(connection: sa.Connection) -> list[Awaited]:
+    rows = connection.execute(
+        sa.select(occurrence.c.job_id, occurrence.c.at)
+        .where(exactly(occurrence.c.delivery, Delivery.QUEUED.value), occurrence.c.outbox_id.is_(None))
+        .order_by(occurrence.c.at)
+        .limit(AT_ONCE)
+    )
+    return [Awaited(JobId(row.job_id), row.at) for row in rows]
+
+
+def answered(tx: Tx, of: Awaited, outbox: OutboxId | None, delivery: Delivery, note: str | None) -> None:
+    """Its answer is queued (`outbox`), or there will be none."""
+    where = sa.and_(occurrence.c.job_id == of.job, occurrence.c.at == of.at)
+    tx.execute(occurrence.update().where(where).values(outbox_id=outbox, delivery=delivery.value, note=note))
+
+
+async def run(database: Database, clock: Clock, before: Callable[[Tx], None]) -> None:
+    """For ever. `before`: looks what became of those that are awaited, and calls `answered`."""
+
+    def unit(tx: Tx) -> None:
+        before(tx)
+        follow(tx)
+
     while True:
         try:
-            if await database.read(under_way):
-                await database.write(follow)
-        except StoreBusyError:
-            pass
+            if await database.read(lambda c: under_way(c) or bool(awaited(c))):
+                await database.write(unit)
+        except StoreBusyError as error:
+            log.warning("what became of scheduled messages is looked at later: %s", error.message)
         await clock.sleep(LOOK_EVERY)

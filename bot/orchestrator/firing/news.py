@@ -1,0 +1,125 @@
+"""What is new for a person, what is due, and what waits for them: read under their own scope, told as lines. Nothing of
+it is made up, and no model is needed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import sqlalchemy as sa
+
+from bot.gateway.text_write import literal
+from bot.kernel.ids import ClaimId, PersonId
+from bot.kernel.scope import PersonScope
+from bot.ledger import store as proposals
+from bot.llm.budget import local_day
+from bot.memory import reading
+from bot.memory.model import STANDING, Claim, Kind, Status, Work
+from bot.memory.reading import Filter, Purpose
+from bot.memory.recall import names_of
+from bot.memory.service import waiting
+from bot.memory.tables import claim, commitment
+from bot.orchestrator.telling import Words
+from bot.people.model import Person
+from bot.sessions.visible import Visible, visible
+
+MOST_LINES = 8
+LOOKED_AT = 400
+"""Claims that are gone through for what is new."""
+DUE_WITHIN = timedelta(days=7)
+OPEN = (Work.PROPOSED, Work.ACTIVE, Work.BLOCKED)
+_STATUSES = tuple(Status(each) for each in STANDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """An open commitment of the person."""
+
+    claim: Claim
+    due: date
+    asked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Something that waits for the person's word."""
+
+    id: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    new: tuple[Claim, ...]
+    """Decisions, facts, initiatives and advice that were recorded or changed since, the newest first."""
+    due: tuple[Promise, ...]
+    waiting: tuple[Waiting, ...]
+    words: Words
+
+    @property
+    def empty(self) -> bool:
+        return not (self.new or self.due or self.waiting)
+
+
+def view_of(connection: sa.Connection, person: Person) -> Visible:
+    return visible(connection, PersonScope(person.id))
+
+
+def gather(connection: sa.Connection, person: Person, since: datetime, now: datetime) -> News:
+    view = view_of(connection, person)
+    found = reading.find(connection, view, Purpose.PROMPT, Filter(statuses=_STATUSES), LOOKED_AT)
+    new = tuple(each for _, each in found if each.touched_at > since or each.recorded_at > since)
+    today = local_day(now, person.time_zone)
+    due = tuple(promises(connection, view, person.id, today + DUE_WITHIN))
+    words = Words(names_of(connection, [*new, *(each.claim for each in due)]), person.time_zone)
+    return News(new, due, tuple(waits_for(connection, person)), words)
+
+
+def promises(connection: sa.Connection, view: Visible, owner: PersonId, until: date) -> list[Promise]:
+    """Open ones that are due by then or overdue, the next first, as far as the scope may see them."""
+    rows = connection.execute(
+        sa.select(commitment.c.claim_id, commitment.c.due, commitment.c.asked_at)
+        .join(claim, claim.c.id == commitment.c.claim_id)
+        .where(commitment.c.owner == owner, commitment.c.state == "open", commitment.c.due <= until)
+        .order_by(commitment.c.due, commitment.c.claim_id)
+        .limit(200)
+    ).all()
+    seen = reading.by_ids(connection, view, Purpose.PROMPT, [ClaimId(row.claim_id) for row in rows])
+    return [
+        Promise(seen[ClaimId(row.claim_id)], row.due, row.asked_at) for row in rows if ClaimId(row.claim_id) in seen
+    ]
+
+
+def waits_for(connection: sa.Connection, person: Person) -> list[Waiting]:
+    """Approvals first, the next to expire before the others; then memories."""
+    found = [
+        Waiting(each.id, f"- approval `{each.id[-6:]}` ({each.action.replace('_', ' ')}): `/ledger {each.id[-6:]}`")
+        for each in proposals.open_for(connection, person.id)
+    ]
+    held = waiting(connection, view_of(connection, person), 50)
+    words = Words(names_of(connection, held), person.time_zone)
+    return found + [Waiting(each.id, words.waiting(each)) for each in held]
+
+
+def open_initiatives(connection: sa.Connection, view: Visible, department: str | None = None) -> list[Claim]:
+    """Those that are not finished, the longest untouched first."""
+    wanted = Filter(kinds=(Kind.INITIATIVE,), statuses=_STATUSES, department=department)
+    found = [each for _, each in reading.find(connection, view, Purpose.PROMPT, wanted, LOOKED_AT)]
+    return sorted((each for each in found if each.work in OPEN), key=lambda each: each.touched_at)
+
+
+def section(title: str, lines: Sequence[str], more: str = "") -> list[str]:
+    """A heading with its lines, the rest as a count; nothing without lines."""
+    if not lines:
+        return []
+    shown = list(lines[:MOST_LINES])
+    left = len(lines) - len(shown)
+    shown += [f"- and {left} more{f': {more}' if more else ''}"] if left else []
+    return [f"**{literal(title)}**", "", *shown, ""]
+
+
+def promise_line(words: Words, of: Promise, today: date) -> str:
+    when = "today" if of.due == today else f"{of.due:%A} {of.due.isoformat()}"
+    late = " – overdue" if of.due < today else ""
+    return f"- `{of.claim.handle}` {literal(of.claim.statement)} (due {when}{late})"
