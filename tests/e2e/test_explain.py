@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.kernel.ids import TurnId
-from bot.llm.anthropic_wire import params
+from bot.llm.anthropic_wire import written
 from bot.orchestrator import kept
 from tests.e2e.daemon import audited, command, rows, running
 from tests.e2e.farends import base_settings
@@ -54,10 +54,10 @@ async def test_the_prompt_that_is_told_is_byte_for_byte_what_was_sent(home: Path
     sent = [json.dumps(request.body, sort_keys=True) for request in model.model_requests]
     for one in found:
         assert kept.exact(one)
-        assert json.dumps(params(one.request, one.request.model), sort_keys=True) in sent
+        assert json.dumps(json.loads(written(one.request, one.request.model)), sort_keys=True) in sent
     assert sorted(one.purpose for one in found) == ["answer", "consult"]
     # What is printed is the same text again.
-    for message in params(found[-1].request, "m")["messages"]:
+    for message in json.loads(written(found[-1].request, "m"))["messages"]:
         for block in message["content"]:
             assert isinstance(block, dict)
             if block["type"] == "text":
