@@ -371,6 +371,7 @@ class Daemon:
         handlers |= rooms_of_rights.operations(
             self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences
         )
+        handlers |= self.ledger.operations(self.settings)
         handlers |= ops_export.Exporting(self.store.database, self.store.recorder).handlers()
         handlers |= ops_backup.Keeping(
             self.store.database, self.store.recorder, self.backups.maker, self.backups.nightly, self._wake, self.boot,
@@ -400,7 +401,7 @@ class Daemon:
                 status=self.status,
                 routes=routes,
                 on_refused=refuse,
-                api=rooms_of_rights.routes(self.store, self.forgetting, VERSION, refuse),
+                api=rooms_of_rights.routes(self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api")),
             )
             web.listen()
             self.doors.service("web", web.run())

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from bot.app.opening import Store
 from bot.audit.events import Actor
-from bot.gateway.channel import Channel
+from bot.control import ops_ledger
+from bot.gateway.channel import Channel, LocalHandler
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.retry import Backoff
@@ -33,6 +34,7 @@ from bot.memory.moves import Move
 from bot.memory.reading import Purpose
 from bot.memory.service import Eraser
 from bot.orchestrator.approvals import Approvals
+from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.proposing import Proposing
 from bot.orchestrator.tools import Tool
 from bot.orchestrator.verdicts import Verdicts
@@ -51,6 +53,14 @@ class Room:
     approvals: Approvals
     verdicts: Verdicts
     tools: Sequence[Tool[Any]]
+    store: Store
+
+    def clerk(self, door: str) -> Clerk:
+        return Clerk(self.store.database, self.store.clock, self.verdicts, door)
+
+    def operations(self, settings: Settings) -> Mapping[str, LocalHandler]:
+        """Of the socket."""
+        return ops_ledger.handlers(self.store.database, self.clerk("cli"), settings.channels.terminal.person)
 
     def start(self, work: Supervisor) -> None:
         work.service("ledger", self.worker.run())
@@ -87,7 +97,7 @@ def build(
 
     proposing = Proposing(store.database, ledger, channels, MAIL, ring)
     verdicts = Verdicts(store.database, store.clock, ledger, channels, ring)
-    return Room(ledger, worker, approvals, verdicts, proposing.tools())
+    return Room(ledger, worker, approvals, verdicts, proposing.tools(), store)
 
 
 def rules(settings: Settings) -> Rules:

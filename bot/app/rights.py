@@ -22,6 +22,7 @@ from bot.memory.model import Claim
 from bot.memory.moves import ASKED
 from bot.memory.recall import names_of
 from bot.memory.service import Eraser
+from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.telling import wish
 from bot.people import store as people
 from bot.people.model import Person
@@ -73,9 +74,11 @@ def operations(
     return {**memory.handlers(), **Tokens(store.database, store.recorder, store.clock).handlers()}
 
 
-def routes(store: Store, eraser: Eraser, version: str, on_refused: Callable[[str], None]) -> Sequence[Any]:
+def routes(
+    store: Store, eraser: Eraser, version: str, on_refused: Callable[[str], None], clerk: Clerk
+) -> Sequence[Any]:
     """Of the API. Loads the web server's library."""
     made: Sequence[Any] = import_module("bot.web.api").routes(
-        store.database, store.recorder, store.clock, eraser, version, on_refused
+        store.database, store.recorder, store.clock, eraser, version, on_refused, clerk
     )
     return made

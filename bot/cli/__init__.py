@@ -35,6 +35,7 @@ COMMANDS = {
     "audit": "read and check what was recorded",
     "sessions": "which conversations there are; deleting one",
     "memory": "what the executive remembers, and putting it right",
+    "ledger": "what waits for a yes, and what came of it",
     "token": "tokens with which programs act as a person",
     "backup": "make a backup, or see which there are",
     "restore": "put a backup into an empty folder",

@@ -119,6 +119,8 @@ async def _offline(
 
     folder = loaded.settings.data_dir
     _must_be_ours(folder)
+    if op.startswith("ledger."):
+        raise PermanentError("this needs the running daemon: start it with `openexecutive run`")
 
     async def nothing() -> Mapping[str, object]:
         return {}

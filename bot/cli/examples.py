@@ -33,6 +33,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("memory edit MEMORY --statement 'We launch in May' --reason 'asked Marta'", "put it right"),
         ("memory forget MEMORY --reason 'asked for by Anna'", "what would go with it; --yes erases it"),
     ),
+    "ledger": (
+        ("ledger list", "what waits for a decision"),
+        ("ledger approve PROPOSAL", "see all of it, and say yes"),
+        ("ledger reverse PROPOSAL --severity serious --reason 'wrong price'", "take it back, where that can be"),
+        ("ledger card send_email", "how often it was approved as it was"),
+    ),
     "token": (
         ("token create anna --name dashboard", "let a program act as her; it is printed once"),
         ("token revoke TOKEN", "let it hold no longer, at once"),

@@ -16,6 +16,7 @@ from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
 from bot.kernel.supervise import Bug, attempt
 from bot.memory.model import ConflictError
 from bot.memory.service import NotAllowedError, UnclearError, UnknownMemoryError
+from bot.orchestrator.clerk import NotDoneError, UnknownProposalError
 from bot.people.model import Person
 from bot.web.api import openapi
 from bot.web.api.auth import Denied, Door
@@ -115,6 +116,10 @@ async def _answered(operation: Operation, call: Call) -> BaseModel:
         answer = await attempt(operation.handle(call), f"api {operation.name}")
     except UnknownMemoryError as error:
         raise _Refusal(404, "not_found", "There is no such memory.", "api_not_found") from error
+    except UnknownProposalError as error:
+        raise _Refusal(404, "not_found", "There is no such proposal.", "api_not_found") from error
+    except NotDoneError as error:
+        raise _Refusal(409, "not_done", error.message) from error
     except NotAllowedError as error:
         raise _Refusal(403, "not_allowed", error.message, "api_not_allowed") from error
     except ConflictError as error:

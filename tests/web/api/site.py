@@ -12,11 +12,15 @@ import aiohttp
 
 from bot.audit.events import Actor
 from bot.kernel.ids import PersonId
-from bot.kernel.supervise import cancel, start
+from bot.kernel.supervise import Supervisor, cancel, start
+from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.verdicts import Verdicts
 from bot.people import tokens
 from bot.web import api
 from bot.web.server import Server
+from tests.ledger.workshop import Workshop
 from tests.memory.desk import CountingEraser, Desk
+from tests.outbox.post import Post
 
 OPERATOR = Actor("system", "operator")
 
@@ -36,6 +40,8 @@ class Site:
     eraser: CountingEraser
     refused: list[str]
     secrets: dict[str, str]
+    shop: Workshop
+    """The ledger that is asked."""
 
     async def ask(self, method: str, path: str, body: object = None, *, by: str | None = "ada", **more: Any) -> Answer:
         headers = dict(more.pop("headers", {}))
@@ -75,12 +81,16 @@ async def serving(desk: Desk) -> AsyncIterator[Site]:
     refused: list[str] = []
     eraser = CountingEraser()
     rooms = desk.rooms
-    routes = api.routes(rooms.database, rooms.recorder, rooms.clock, eraser, "1.2.3", refused.append)
+    supervisor = Supervisor()
+    shop = Workshop(Post(rooms.database, rooms.recorder, rooms.clock, supervisor))
+    verdicts = Verdicts(rooms.database, rooms.clock, shop.ledger, {}, lambda: None)
+    clerk = Clerk(rooms.database, rooms.clock, verdicts, "api")
+    routes = api.routes(rooms.database, rooms.recorder, rooms.clock, eraser, "1.2.3", refused.append, clerk)
     server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
     server.listen()
     running = start("web", server.run())
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as client:
-        site = Site(desk, f"http://127.0.0.1:{server.port}", client, eraser, refused, {})
+        site = Site(desk, f"http://127.0.0.1:{server.port}", client, eraser, refused, {}, shop)
         for who in ("boss", "ada", "bob", "guest"):
             site.secrets[who] = (await site.token(who))[1]
         try:
@@ -89,3 +99,4 @@ async def serving(desk: Desk) -> AsyncIterator[Site]:
             await client.close()
             await cancel(running)
             server.close()
+            await supervisor.stop()

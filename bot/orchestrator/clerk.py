@@ -1,0 +1,216 @@
+"""What one person sees of proposals and does about them by a program: the command line and the API. Whoever asks is
+known already; they see what waits for them, what they asked for and, as a principal, everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor
+from bot.gateway.events import Nature, PlaceKind, Proof, Sender
+from bot.intake.tables import InState
+from bot.kernel.clock import Clock
+from bot.kernel.errors import PermanentError
+from bot.kernel.ids import ProposalId
+from bot.ledger import reliability, showing, store
+from bot.ledger.model import Mode, Proposal, Severity, State, Verdict
+from bot.ledger.reliability import Card
+from bot.orchestrator.approvals import memories_of
+from bot.orchestrator.verdicts import By, Verdicts
+from bot.people import store as people
+from bot.people.model import Person, Role
+from bot.storage.database import Database, Tx
+
+MOST = 200
+
+
+class UnknownProposalError(PermanentError):
+    """There is no such proposal, or none that this person may see."""
+
+
+class NotDoneError(PermanentError):
+    """It was not done; why, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A proposal as this person may see it."""
+
+    proposal: Proposal
+    what: str
+    fields: tuple[tuple[str, str], ...]
+    body: str
+    changed: str
+    """What an edit took out and put in, line by line; empty without one."""
+    memories: tuple[str, ...]
+    hidden: int
+    asked_by: str | None
+    approvers: tuple[str, ...]
+    decided_by: str | None
+    yours: bool
+    """It waits for this person's word."""
+
+
+class Clerk:
+    def __init__(self, database: Database, clock: Clock, verdicts: Verdicts, door: str) -> None:
+        """`door`: by what is asked (`cli`, `api`); it stands beside each vote."""
+        self._database = database
+        self._clock = clock
+        self._verdicts = verdicts
+        self._ledger = verdicts.ledger
+        self._door = door
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    async def listed(self, person: Person, states: Collection[State], limit: int) -> list[Told]:
+        def query(connection: sa.Connection) -> list[Told]:
+            found = store.newest(connection, 1_000, states)
+            seen = [each for each in found if _may_see(each, person)]
+            return [self._told(connection, each, person) for each in seen[: min(limit, MOST)]]
+
+        return await self._database.read(query, long=True)
+
+    async def one(self, person: Person, handle: str) -> Told:
+        """By its id or how that ends. Raises `UnknownProposalError`."""
+        return await self._database.read(lambda c: self._told(c, _found(c, person, handle), person))
+
+    async def card(self, action: str) -> tuple[Card, Mode, str | None]:
+        """How reliable a class was, its mode, and why it could be automatic. Raises `PermanentError`."""
+        self._ledger.action(action)
+
+        def query(connection: sa.Connection) -> tuple[Card, Mode, str | None]:
+            found = self._ledger.card(connection, action)
+            promotable = self._ledger.action(action).promotable
+            why = reliability.recommended(found) if promotable else None
+            return found, self._ledger.mode(connection, action).mode, why
+
+        return await self._database.read(query, long=True)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self._ledger.classes
+
+    # --- deciding --------------------------------------------------------------------------------------------------
+
+    async def vote(self, person: Person, handle: str, content: str, verdict: Verdict) -> str:
+        """`content`: the hash of what they were shown, or its first six characters at least. Raises `NotDoneError`."""
+
+        def unit(tx: Tx) -> tuple[str, InState]:
+            found = _found(tx.connection, person, handle)
+            return self._verdicts.vote(tx, found.id, self._by(person), verdict, _meant(found, content))
+
+        return await self._decide(unit)
+
+    async def edit(self, person: Person, handle: str, content: str, text: str) -> str:
+        """Another text, and yes to it. Raises `NotDoneError`."""
+
+        def unit(tx: Tx) -> tuple[str, InState]:
+            found = _found(tx.connection, person, handle)
+            shown = _meant(found, content)
+            return self._verdicts.edit(tx, found.id, self._by(person), text, shown, approve=True)
+
+        return await self._decide(unit)
+
+    async def withdraw(self, person: Person, handle: str) -> None:
+        await self._do(
+            lambda tx, now: self._ledger.withdraw(tx, _found(tx.connection, person, handle).id, person, now)
+        )  # fmt: skip
+
+    async def resolve(self, person: Person, handle: str, *, happened: bool) -> None:
+        def unit(tx: Tx, now: datetime) -> None:
+            found = _found(tx.connection, person, handle)
+            self._ledger.resolve(tx, found.id, person, now, happened=happened)
+
+        await self._do(unit)
+
+    async def reverse(self, person: Person, handle: str, severity: Severity, reason: str) -> str | None:
+        """Take it back; returns why that could not be. Raises `PermanentError`."""
+        if not reason.strip():
+            raise PermanentError("say why: the reason is recorded")
+
+        def unit(tx: Tx, now: datetime) -> tuple[Callable[[], None] | None, str | None]:
+            found = _found(tx.connection, person, handle)
+            left, refusal = self._ledger.reverse(tx, found.id, person, severity, reason.strip(), now)
+            return left.after, refusal
+
+        now = self._clock.now()
+        after, refusal = await self._database.write(lambda tx: unit(tx, now))
+        if after is not None:
+            after()
+        self._verdicts.ring()
+        return refusal
+
+    async def set_mode(self, person: Person, action: str, mode: Mode, reason: str) -> None:
+        """Raises `PermanentError`: only a principal, with a reason, and not for every class."""
+        if person.role is not Role.PRINCIPAL:
+            raise PermanentError("only a principal can say that a class acts by itself")
+        if not reason.strip():
+            raise PermanentError("say why: the reason is recorded")
+        self._ledger.action(action)
+        actor = Actor("person", person.id)
+        await self._do(lambda tx, now: self._ledger.set_mode(tx, action, mode, actor, reason.strip(), now))
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    async def _do(self, unit: Callable[[Tx, datetime], object]) -> None:
+        now = self._clock.now()
+        await self._database.write(lambda tx: unit(tx, now))
+        self._verdicts.ring()
+
+    async def _decide(self, unit: Callable[[Tx], tuple[str, InState]]) -> str:
+        told, state = await self._database.write(unit)
+        self._verdicts.ring()
+        if state is not InState.ANSWERED:
+            raise NotDoneError(told)
+        return told
+
+    def _by(self, person: Person) -> By:
+        return By(person, Sender(person.id, person.name, Nature.PERSON, Proof.LOCAL), PlaceKind.DIRECT, self._door)
+
+    def _told(self, connection: sa.Connection, of: Proposal, person: Person) -> Told:
+        action = self._ledger.action(of.action)
+        shown = action.show(of.final)
+        changed = ""
+        if of.proposed != of.final:
+            changed = showing.difference(action.show(of.proposed).body, shown.body)
+        ids = [each for each in (of.asked_by, of.decided_by, *of.approvers) if each is not None]
+        names = {key: each.name for key, each in people.by_ids(connection, ids).items()}
+        memories, hidden = memories_of(connection, of.rests_on, person)
+        return Told(
+            of,
+            shown.what,
+            shown.fields,
+            showing.revealed(shown.body),
+            changed,
+            tuple(memories),
+            hidden,
+            names.get(of.asked_by) if of.asked_by else None,
+            tuple(names.get(each, each) for each in of.approvers),
+            names.get(of.decided_by) if of.decided_by else None,
+            of.state is State.PROPOSED and person.id in of.approvers,
+        )
+
+
+def _may_see(of: Proposal, person: Person) -> bool:
+    return person.id in of.approvers or person.id == of.asked_by or person.role is Role.PRINCIPAL
+
+
+def _found(connection: sa.Connection, person: Person, handle: str) -> Proposal:
+    exact = store.get(connection, ProposalId(handle))
+    found = [exact] if exact is not None else store.named(connection, handle)
+    seen = [each for each in found if _may_see(each, person)]
+    if len(seen) != 1:
+        raise UnknownProposalError(f"there is no proposal {handle} that you may see")
+    return seen[0]
+
+
+def _meant(of: Proposal, content: str) -> str:
+    """The whole hash, if it begins like that; else one that is none."""
+    return of.hash if len(content) >= 6 and of.hash.startswith(content.lower()) else "another"
+
+
+VERDICTS: dict[Literal["approve", "reject"], Verdict] = {"approve": Verdict.APPROVE, "reject": Verdict.REJECT}
