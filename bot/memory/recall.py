@@ -14,11 +14,11 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId, PersonId, SessionId
-from bot.kernel.scope import SessionScope
+from bot.kernel.scope import Scope, SessionScope
 from bot.memory import reading
 from bot.memory.block import Block, Ranked, block
 from bot.memory.model import Claim, Evidence, Kind, Visibility
-from bot.memory.reading import Filter, Purpose
+from bot.memory.reading import EVERYTHING, Filter, Purpose
 from bot.memory.tables import claim, claim_shown
 from bot.people import store as people
 from bot.sessions.turns import current_epochs
@@ -28,6 +28,8 @@ from bot.storage.database import Database
 MOST_RELEVANT = 24
 """Claims that are ranked into a block; the budget leaves fewer."""
 FILL_UP_TO = 12
+MOST_OF_A_PERSON = 5_000
+"""Newest claims of all conversations that somebody takes part in."""
 COMPANY = "company"
 """The space of claims that the company may see."""
 OF_BLOCK = Filter(kinds=(Kind.DECISION, Kind.FACT, Kind.PREFERENCE, Kind.ADVICE))
@@ -58,6 +60,10 @@ class Ranker(Protocol):
     """The derived index. A failure of it finds less, and says so in the status; it never raises here."""
 
     async def claims(self, query: str, spaces: Sequence[str], limit: int) -> list[Hit]: ...
+
+    async def among(self, query: str, claims: Sequence[ClaimId], limit: int) -> list[Hit]:
+        """Of these claims."""
+        ...
 
     async def turns(
         self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int
@@ -119,6 +125,15 @@ class Recall:
         messages = await self._ranker.turns(query, scope.session, *epochs, limit)
         names = await self._database.read(lambda c: names_of(c, [each.claim for each in ranked]))
         return Found(tuple(ranked), tuple(messages), names)
+
+    async def best(self, scope: Scope, query: str, limit: int) -> list[ClaimId]:
+        """For a person who looks: the claims that are believed, best first, of those that the scope sees."""
+        view = await self._database.read(lambda c: visible(c, scope))
+        if isinstance(scope, SessionScope):
+            return [each.claim.id for each in await self._ranked(view, query, limit, EVERYTHING)]
+        seen = await self._database.read(lambda c: reading.find(c, view, Purpose.PROMPT, EVERYTHING, MOST_OF_A_PERSON))
+        hits = await self._ranker.among(query, [each.id for _, each in seen], limit)
+        return [ClaimId(hit.id) for hit in hits]
 
     async def _ranked(self, view: Visible, query: str, limit: int, wanted: Filter) -> Sequence[Ranked]:
         hits = await self._ranker.claims(query, spaces_of(view), WIDER * limit)

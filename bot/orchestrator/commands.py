@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.gateway.commands import COMMANDS
 from bot.gateway.events import CommandInvoked, PlaceKind, Proof
-from bot.kernel.ids import SessionId
+from bot.kernel.ids import ClaimId, SessionId
 from bot.llm import budget
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter
@@ -43,6 +43,8 @@ class Asked:
     channel: str = ""
     verdicts: Verdicts | None = None
     """Takes what people say about proposals; None: nothing is put to anybody here."""
+    ranked: Sequence[ClaimId] = ()
+    """What the search index found for the words of `/memories`, best first."""
 
 
 class Handler(Protocol):

@@ -9,14 +9,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
+import sqlalchemy as sa
+
 from bot.audit.events import Actor, CacheUsed, Payload, Record, TurnFailed, TurnFinished, TurnStarted
 from bot.audit.events_memory import MemorySnapshot
 from bot.gateway.events import Body, CommandInvoked, MessageReceived, PlaceKind, Proof
 from bot.gateway.operations import Reply
 from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
-from bot.kernel.ids import InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
+from bot.kernel.ids import ClaimId, InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
 from bot.kernel.retry import Backoff
+from bot.kernel.scope import Scope
 from bot.kernel.supervise import to_the_end
 from bot.llm import budget
 from bot.llm.budget import Account
@@ -28,6 +31,7 @@ from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
 from bot.orchestrator.intents import Ending
 from bot.orchestrator.loop import Answered
+from bot.orchestrator.memories import LISTED, scope_of
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.scheduled import is_scheduled
 from bot.orchestrator.values import (
@@ -159,6 +163,7 @@ class Ends:
         """A turn without a model."""
         event = row.event
         assert isinstance(event, CommandInvoked)  # noqa: S101 - for the type checker; the lane has looked
+        ranked = await self._sought(turn, row, event)
 
         def unit(tx: Tx) -> tuple[Next | Overtaken, tuple[Queued, ...]]:
             now = self._p.clock.now()
@@ -172,7 +177,7 @@ class Ends:
             else:
                 asked = commands.Asked(
                     event, person, turn.session, session.place, now, self._p.model.provider, self._p.meter,
-                    self._p.eraser, row.channel, self._p.verdicts,
+                    self._p.eraser, row.channel, self._p.verdicts, ranked,
                 )  # fmt: skip
                 text = commands.run(tx, self._p.recorder, asked)
             epoch = turns.current_epochs(tx.connection, turn.session)[1]
@@ -189,6 +194,19 @@ class Ends:
             if each is not None:
                 each.ring()
         return ended
+
+    async def _sought(self, turn: Turn, row: inbox.Row, event: CommandInvoked) -> Sequence[ClaimId]:
+        """What the search index finds for the words of `/memories`: it is asked before the transaction."""
+        person = row.person
+        if event.name != "memories" or not event.arguments.strip() or self._p.recall is None or person is None:
+            return ()
+
+        def query(connection: sa.Connection) -> Scope | None:
+            session = threads.get(connection, turn.session)
+            return None if session is None else scope_of(connection, session.place, session.id, person)
+
+        scope = await self._p.database.read(query)
+        return () if scope is None else await self._p.recall.best(scope, event.arguments, LISTED)
 
     async def stopped(self, turn: Turn, rows: Sequence[inbox.Row]) -> Next | Overtaken:
         """A person stopped the turn: its rows end, nothing is said by it but in a placeholder that stands already."""

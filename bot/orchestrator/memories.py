@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
+
 from bot.audit import timeline
 from bot.audit.events import Actor, Record
 from bot.audit.events_memory import MemoryViewed
@@ -14,7 +16,7 @@ from bot.audit.recorder import Recorder
 from bot.gateway.events import PlaceKind
 from bot.gateway.text_links import inert
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import SectionId, TurnId
+from bot.kernel.ids import PersonId, SectionId, SessionId, TurnId
 from bot.kernel.scope import PersonScope, Scope, SessionScope
 from bot.knowledge import search
 from bot.memory import reading, rights
@@ -51,7 +53,8 @@ class _Desk:
         self.service = Memories(recorder)
         event, person = asked.event, asked.person
         door = rights.door(event.sender.proof, event.place.kind)
-        self.by = Acting(Actor("person", person.id), _scope(tx, asked), person, door)
+        scope = scope_of(tx.connection, asked.place, asked.session, person.id)
+        self.by = Acting(Actor("person", person.id), scope, person, door)
         self.view: Visible = visible(tx.connection, self.by.scope)
 
     def words(self, claims: Sequence[Claim]) -> Words:
@@ -64,10 +67,11 @@ class _Desk:
             self.recorder.record(self.tx, Record(payload, self.by.actor, self.asked.session))
 
 
-def _scope(tx: Tx, asked: Asked) -> Scope:
-    place = places.get(tx.connection, asked.place)
+def scope_of(connection: sa.Connection, place_key: str, session: SessionId, person: PersonId) -> Scope:
+    """Alone with the executive, what the person may see anywhere; else what may be shown in the session."""
+    place = places.get(connection, place_key)
     alone = place is not None and place.kind is PlaceKind.DIRECT and place.audience is Audience.PERSON
-    return PersonScope(asked.person.id) if alone else SessionScope(asked.session)
+    return PersonScope(person) if alone else SessionScope(session)
 
 
 # --- looking ----------------------------------------------------------------------------------------------------------
@@ -82,8 +86,10 @@ def _memories(desk: _Desk, rest: str) -> str:
     found = _named(desk, named["id"]) if named and not named["rest"] else []
     if len(found) == 1:
         return _one(desk, found[0])
-    wanted = Filter(words=tuple(rest.split()))
-    claims, more = _page(desk, wanted)
+    claims, more = _page(desk, Filter(words=tuple(rest.split())))
+    if not claims:  # no memory holds all of the words: what is about the same
+        ranked = reading.by_ids(desk.tx.connection, desk.view, Purpose.PROMPT, desk.asked.ranked)
+        claims = [ranked[each] for each in desk.asked.ranked if each in ranked]
     if not claims:
         return f"I remember nothing with these words that may be shown {_here(desk)}."
     return _list(desk, claims, more)

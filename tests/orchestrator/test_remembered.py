@@ -229,3 +229,14 @@ async def test_filters_narrow_what_recall_finds(remembering: Office) -> None:
     for arguments, fruit in (({"department": "finance"}, "APRICOT"), ({"kind": "advice"}, "APPLE")):
         text = (await search.run(asker, {"query": "what is decided or advised", **arguments})).text
         assert [each for each in ("APRICOT", "ALMOND", "APPLE") if each in text] == [fruit]
+
+
+async def test_memories_with_words_shows_what_fits_best_first(remembering: Office) -> None:
+    a, _ = await _two_threads(remembering)
+    await _plant(remembering, a, statement="APRICOT costs 4 euros.", subject="apricot/price")
+    await _plant(remembering, a, statement="ALMOND is decided as the nut of the year.", subject="nut/choice")
+    await remembering.hear(command("3", "memories", "which nut was decided?"))
+    await remembering.ended(*["answered"] * 3)
+    told = (await remembering.said(3))[-1]
+    assert "ALMOND" in told
+    assert "APRICOT" not in told
