@@ -344,6 +344,7 @@ class Daemon:
             task_store.enqueue(tx, UPKEEP, UPKEEP, {}, self.store.clock.now(), lane=UPKEEP)
             self.erasing.start(tx)
             rooms_of_extraction.upkeep(self.store, self.settings).start(tx)
+            self.remembering.queue_check(tx)
             self.backups.nightly.start(tx)
             self.store.recorder.record(tx, Record(DaemonStarted(self.boot, VERSION, voided, doubtful)))
             self.store.recorder.record(tx, Record(SettingChanged((), digest)))

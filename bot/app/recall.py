@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +12,7 @@ from bot.kernel.supervise import Supervisor
 from bot.memory.indexing import Indexing
 from bot.memory.ranking import IndexRanker
 from bot.memory.recall import Recall
+from bot.memory.upkeep import next_time
 from bot.retrieval.embedder import Embedder
 from bot.retrieval.recall.index import RecallIndex
 from bot.storage.database import Tx
@@ -19,8 +21,11 @@ from bot.tasks.store import Task
 from bot.tasks.worker import Done, Handler
 from config.schema import Settings
 
+log = logging.getLogger(__name__)
+
 EMBED = "memory.embed"
 FIRST = "first"
+CHECK = "memory.check"
 PATIENCE = timedelta(seconds=0.5)
 """How long a turn waits for the model of meanings to be loaded; full text serves meanwhile."""
 LOOK_EVERY = timedelta(minutes=10)
@@ -32,6 +37,8 @@ class Remembering:
     index: RecallIndex
     indexing: Indexing
     handlers: dict[str, Handler]
+    queue_check: Callable[[Tx], None]
+    """At a start: the nightly look at the index waits, unless it does already."""
 
     async def reindexed(self) -> Mapping[str, int]:
         """The index made anew from what it is derived from."""
@@ -59,6 +66,17 @@ def build(
             return Done(embed_later, empty=True)
         return Done(empty=not await index.catch_up())
 
+    def check_later(tx: Tx) -> None:
+        now = store.clock.now()
+        run_at = next_time(now, settings.company.time_zone)
+        tasks.enqueue(tx, CHECK, CHECK, {}, now, lane=CHECK, run_at=run_at)
+
+    async def check(task: Task) -> Done:
+        found = await indexing.differences()
+        if found:
+            log.warning("the index of memories had %d rows otherwise than the store; they are put right", found)
+        return Done(check_later, empty=not found)
+
     async def first_search() -> None:
         now = store.clock.now()
         await store.database.write(lambda tx: tasks.enqueue(tx, EMBED, FIRST, {}, now, lane=EMBED))
@@ -67,4 +85,4 @@ def build(
     indexing = Indexing(store.database, index)
     ranker = IndexRanker(index, indexing, store.clock, first_search)
     recall = Recall(store.database, ranker, settings.memory.block_tokens)
-    return Remembering(recall, index, indexing, {EMBED: embed})
+    return Remembering(recall, index, indexing, {EMBED: embed, CHECK: check}, check_later)
