@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from bot.llm import lexical, offline_memory, offline_tools, tokens
+from bot.llm import lexical, offline_acting, offline_memory, offline_tools, tokens
 from bot.llm.layout import Words, words
 from bot.llm.model import (
     Block,
@@ -46,7 +46,8 @@ WHAT_I_AM = (
 WHAT_I_AM_WITH_A_LIBRARY = (
     "I am running in offline mode, without a language model. I note what you tell me, and answer questions by quoting: "
     "what was said in this conversation, and what stands in the company's documents and in built-in notes on "
-    "management. I do not write, judge or act."
+    "management. I can put a mail (`Send a mail to kim@example.com: …`) or a message to a colleague (`Tell Ben that "
+    "…`) before whoever may say yes to it. I do not write or judge."
 )
 TO_CHANGE = "For full answers, set llm.api_key (or llm.base_url) in the settings."
 NOTHING = "I found nothing about that in this conversation. In offline mode I can only answer from what was said here."
@@ -123,11 +124,12 @@ class OfflineModel:
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """See `Model.stream`; raises nothing and waits for nothing."""
-        questions = _questions(request)
-        calls = offline_tools.next_calls(request, questions)
+        wished = offline_acting.wished(request, words(_parted(request)[1]))
+        questions = () if wished is not None else _questions(request)
+        calls = wished.calls if wished is not None else offline_tools.next_calls(request, questions)
         content: tuple[Block, ...] = calls
         if not calls:
-            text = answer(request, questions)
+            text = wished.said if wished is not None else answer(request, questions)
             for piece in _pieces(text):
                 yield TextDelta(piece)
             content = (Text(text),)
