@@ -11,6 +11,9 @@ from bot.kernel.ids import ClaimId, MessageId, PersonId, SessionId, TurnId
 from bot.memory.model import EXECUTIVE, Claim, Evidence, Held, Kind, Trust, Work
 from bot.sessions.audience import Audience
 
+RULES = "rules"
+RULES_VERSION = 1
+"""What stands as the model of a turn that no language model was asked about; the version counts up with the rules."""
 LONGEST_STATEMENT = 500
 LONGEST_QUOTE = 600
 MOST_CANDIDATES = 20

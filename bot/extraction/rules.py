@@ -23,8 +23,6 @@ from bot.extraction.subjects import key, weighty
 from bot.memory.model import Kind
 from bot.memory.normal import plain
 
-VERSION = 1
-NAME = "rules"
 MOST_SENTENCES = 200
 """Of one message; further ones are not read."""
 LONGEST = 400
@@ -42,6 +40,17 @@ def candidates(heard: Sequence[Heard], known: Known) -> list[Candidate]:
                 found.append(proposed)
                 told.append(Told.of_candidate(proposed, each))
     return found
+
+
+def may_tell(heard: Sequence[Heard]) -> bool:
+    """Whether any sentence is one that people's words may be taken from, whatever is known: mostly they only ask."""
+    return any(
+        not _passed_over(sentence) for each in heard for sentence in sentences(each.text, each.own)[:MOST_SENTENCES]
+    )
+
+
+def _passed_over(sentence: Sentence) -> bool:
+    return len(sentence.text) > LONGEST or mood(sentence.text) in (Mood.QUOTED, Mood.ASKED)
 
 
 def _advice(by: Heard, sentence: Sentence) -> list[Candidate]:
@@ -65,7 +74,7 @@ def _key(text: str) -> str:
 
 
 def _of_person(by: Heard, sentence: Sentence, told: Sequence[Told], known: Known) -> list[Candidate]:
-    if len(sentence.text) > LONGEST or mood(sentence.text) in (Mood.QUOTED, Mood.ASKED):
+    if _passed_over(sentence):
         return []
     found: list[Candidate] = []
     mark = ""

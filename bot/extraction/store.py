@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert as upsert
 
 from bot.extraction.model import Heard, Known, Room
 from bot.extraction.tables import extraction
@@ -135,21 +136,43 @@ def is_read(connection: sa.Connection, source: str) -> bool:
     return bool(connection.execute(sa.select(sa.exists().where(extraction.c.source == source))).scalar())
 
 
+_COLUMNS = tuple(column for column in extraction.columns)
+_EMPTY = (
+    upsert(extraction)
+    .from_select(
+        [column.name for column in _COLUMNS],
+        sa.select(*(sa.bindparam(f"new_{column.name}", type_=column.type) for column in _COLUMNS)).where(
+            sa.exists().where(message.c.turn_id == sa.bindparam("new_turn_id"), message.c.deleted_at.is_(None))
+        ),
+    )
+    .on_conflict_do_nothing()
+)
+"""Built once: most turns hold nothing."""
+
+
+def note_empty(tx: Tx, reading: Reading, task: TaskId, model: str, prompt: int, now: datetime) -> bool:
+    """Nothing came of it. False if it has a result already, or nothing of the turn is left."""
+    values = _row(reading, task, model, prompt, Counted(), now)
+    return tx.execute(_EMPTY, {f"new_{name}": value for name, value in values.items()}).rowcount > 0
+
+
 def note(tx: Tx, reading: Reading, task: TaskId, model: str, prompt: int, counted: Counted, now: datetime) -> None:
     """Raises `IntegrityError` for what has a result already."""
-    tx.execute(
-        extraction.insert().values(
-            source=reading.source,
-            session_id=reading.room.session,
-            turn_id=reading.room.turn,
-            task_id=task,
-            model=model,
-            prompt=prompt,
-            proposed=counted.proposed,
-            written=counted.written,
-            confirmed=counted.confirmed,
-            held=counted.held,
-            refused=counted.refused,
-            at=now,
-        )
-    )
+    tx.execute(extraction.insert(), _row(reading, task, model, prompt, counted, now))
+
+
+def _row(reading: Reading, task: TaskId, model: str, prompt: int, counted: Counted, now: datetime) -> dict[str, Any]:
+    return {
+        "source": reading.source,
+        "session_id": reading.room.session,
+        "turn_id": reading.room.turn,
+        "task_id": task,
+        "model": model,
+        "prompt": prompt,
+        "proposed": counted.proposed,
+        "written": counted.written,
+        "confirmed": counted.confirmed,
+        "held": counted.held,
+        "refused": counted.refused,
+        "at": now,
+    }

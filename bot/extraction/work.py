@@ -3,6 +3,9 @@
 Everything that a decision rests on is read again there: a message that was edited meanwhile, a claim that somebody has
 corrected, a memory that was forgotten. A turn has one result, by a unique row; failing, finding nothing and still
 waiting are three states of the task.
+
+Most turns hold nothing, and many daemons are spoken to rarely: what finds and what judges is loaded when it is first
+needed, and the roster is read for what may be remembered only.
 """
 
 from __future__ import annotations
@@ -13,18 +16,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from importlib import import_module
 
 import sqlalchemy as sa
 
 from bot.audit.events import Actor, Record
 from bot.audit.events_memory import ExtractionFailed, ExtractionFinished
 from bot.audit.recorder import Recorder
-from bot.extraction import ask, rules, store
-from bot.extraction.admission import Admission
+from bot.extraction import store
 from bot.extraction.model import (
+    RULES,
+    RULES_VERSION,
     Candidate,
     Confirm,
     Decision,
+    Heard,
     Known,
     Progress,
     Refuse,
@@ -59,6 +65,9 @@ class _Proposed:
     prompt: int
 
 
+_BY_RULES = _Proposed((), Author("extractor", f"{RULES}/{RULES_VERSION}"), RULES, RULES_VERSION)
+
+
 class Extractor:
     """Handles the task."""
 
@@ -86,17 +95,20 @@ class Extractor:
         self._domains = domains
 
     async def handle(self, task: Task) -> Done | Later:
-        reading, known = await self._database.read(lambda c: self._look(c, task), long=True)
+        reading = await self._database.read(lambda c: self._look(c, task), long=True)
         if reading is None:
             return Done(empty=True)
         try:
             with spending(Spender(task.id, reading.person, reading.room.session, reading.room.turn)):
-                proposed = await self._propose(reading, known)
+                proposed = await self._propose(reading)
         except OverBudgetError as error:
             # Not a failure: it is read when there is money for it, and what follows in its session after it.
             settle = partial(self._settle, task=task)
             return Later(error.account.resets_at, "over budget", settle)
-        return Done(lambda tx: self._store(tx, task, reading, proposed), empty=not proposed.candidates)
+        if not proposed.candidates:
+            return Done(lambda tx: self._nothing(tx, task, reading, proposed), empty=True)
+        await asyncio.to_thread(import_module, "bot.extraction.admission")  # not within the transaction
+        return Done(lambda tx: self._store(tx, task, reading, proposed))
 
     @property
     def _offline(self) -> bool:
@@ -112,11 +124,9 @@ class Extractor:
 
     # --- outside the transaction --------------------------------------------------------------------------------------
 
-    def _look(self, connection: sa.Connection, task: Task) -> tuple[Reading | None, Known]:
+    def _look(self, connection: sa.Connection, task: Task) -> Reading | None:
         reading = self._read(connection, task)
-        if reading is None or store.is_read(connection, reading.source):
-            return None, Known()
-        return reading, self._known(connection, reading)
+        return None if reading is None or store.is_read(connection, reading.source) else reading
 
     def _read(self, connection: sa.Connection, task: Task) -> Reading | None:
         if "message" in task.payload:
@@ -131,28 +141,42 @@ class Extractor:
     def _known(self, connection: sa.Connection, reading: Reading) -> Known:
         return store.known(connection, reading.room, self._domains)
 
-    async def _propose(self, reading: Reading, known: Known) -> _Proposed:
+    async def _propose(self, reading: Reading) -> _Proposed:
         if self._offline:
             # What the offline mode says is quotations, never advice.
             said = [each for each in reading.heard if not each.by_executive]
-            found = tuple(await asyncio.to_thread(rules.candidates, said, known))
-            return _Proposed(found, Author("extractor", f"{rules.NAME}/{rules.VERSION}"), rules.NAME, rules.VERSION)
+            if not await asyncio.to_thread(_may_tell, said):
+                return _BY_RULES
+            known = await self._database.read(lambda c: self._known(c, reading), long=True)
+            return replace(_BY_RULES, candidates=await asyncio.to_thread(_by_rules, said, known))
         if not _worth_reading(reading):
-            return _Proposed((), Author("extractor", f"{rules.NAME}/{rules.VERSION}"), rules.NAME, rules.VERSION)
+            return _BY_RULES
+        await asyncio.to_thread(import_module, "bot.extraction.ask")  # off the loop, which it would hold up
+        from bot.extraction import ask
+
+        known = await self._database.read(lambda c: self._known(c, reading), long=True)
         asked = await ask.ask(self._model, self._name, reading.heard, known)
         author = Author("extractor", f"{asked.model}/{ask.PROMPT}")
         return _Proposed(asked.candidates, author, asked.model, ask.PROMPT)
 
     # --- in the transaction that ends the task ------------------------------------------------------------------------
 
+    def _nothing(self, tx: Tx, task: Task, reading: Reading, proposed: _Proposed) -> None:
+        """Nothing was found: then there is nothing to compare either."""
+        self._settle(tx, task)
+        if store.note_empty(tx, reading, task.id, proposed.model, proposed.prompt, self._clock.now()):
+            actor = Actor("model", proposed.author.name)
+            self._finished(tx, task, reading, proposed, actor, Counted(), None)
+
     def _store(self, tx: Tx, task: Task, before: Reading, proposed: _Proposed) -> None:
+        from bot.extraction.admission import Admission
+
         self._settle(tx, task)
         now = self._clock.now()
         reading = self._read(tx.connection, task)
         if reading is None or reading.source != before.source or store.is_read(tx.connection, reading.source):
             return  # deleted, or edited once more: that has a task of its own
-        # Mostly nothing was found: then there is nothing to compare, and the roster is not read within the transaction.
-        known = self._known(tx.connection, reading) if proposed.candidates else Known()
+        known = self._known(tx.connection, reading)
         forgotten = partial(self._forgotten, tx.connection, reading)
         admission = Admission(reading.heard, reading.room, known, proposed.author, now, forgotten, lambda: new_id(now))
         decisions = admission.decide(proposed.candidates)
@@ -160,6 +184,18 @@ class Extractor:
         writing = _Writing(tx, self._recorder, actor, now, {each.id: each for each in known.standing})
         counted = writing.all(decisions)
         store.note(tx, reading, task.id, proposed.model, proposed.prompt, counted, now)
+        self._finished(tx, task, reading, proposed, actor, counted, _refusals(decisions))
+
+    def _finished(
+        self,
+        tx: Tx,
+        task: Task,
+        reading: Reading,
+        proposed: _Proposed,
+        actor: Actor,
+        counted: Counted,
+        refusals: str | None,
+    ) -> None:
         payload = ExtractionFinished(
             task.id,
             proposed.model,
@@ -171,7 +207,7 @@ class Extractor:
             counted.refused,
         )
         room = reading.room
-        self._recorder.record(tx, Record(payload, actor, room.session, room.turn, text=_refusals(decisions)))
+        self._recorder.record(tx, Record(payload, actor, room.session, room.turn, text=refusals))
 
     def _forgotten(self, connection: sa.Connection, reading: Reading, candidate: Candidate) -> datetime | None:
         return tombstones.matches(
@@ -185,6 +221,18 @@ class Extractor:
 
     def _settle(self, tx: Tx, task: Task) -> None:
         self._meter.settle(tx, self._recorder, task.id)
+
+
+def _may_tell(said: Sequence[Heard]) -> bool:
+    from bot.extraction import rules
+
+    return rules.may_tell(said)
+
+
+def _by_rules(said: Sequence[Heard], known: Known) -> tuple[Candidate, ...]:
+    from bot.extraction import rules
+
+    return tuple(rules.candidates(said, known))
 
 
 def _worth_reading(reading: Reading) -> bool:
