@@ -8,7 +8,7 @@ MINUTES ?= 10
 MESSAGES ?= 10000
 SHELL  := /bin/bash
 
-.PHONY: run test cases bench eval soak soak-kill lint types contracts check format lock clean help
+.PHONY: run test test-slow cases bench eval soak soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
@@ -29,6 +29,9 @@ run: $(BIN)/.runtime  ## set everything up and run the daemon on the embedded de
 
 test: $(BIN)/.dev  ## set everything up and pass the tests
 	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(BIN)/.dev  ## the long forms that `make test` leaves out, kill series apart
+	$(BIN)/python -m pytest -m slow --ignore=tests/e2e/test_soak_kill.py --ignore=tests/soak
 
 cases: $(BIN)/.dev  ## how many of the collected field faults pass
 	$(BIN)/python -m tests.cases

@@ -175,7 +175,11 @@ async def test_the_running_daemon_reads_remembers_and_forgets_and_its_backup_is_
     assert rows(into, "SELECT 1 FROM claim WHERE statement LIKE ?", [f"%{OTHER}%"]) != []
 
 
-@pytest.mark.parametrize("point", ["in_transaction", "after_transaction", *OF_FORGETTING])
+POINTS = ["after_transaction", OF_FORGETTING[-1], "in_transaction", *OF_FORGETTING[:-1]]
+"""The first two are always tried; the others, half a minute each, by `make test-slow`."""
+
+
+@pytest.mark.parametrize("point", [*POINTS[:2], *(pytest.param(each, marks=pytest.mark.slow) for each in POINTS[2:])])
 async def test_a_kill_anywhere_on_the_way_is_made_good(home: Path, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     settings = base_settings(home / "data")
     data = await talk(settings, home, monkeypatch)
