@@ -37,6 +37,7 @@ LOOK = timedelta(seconds=5)
 GIVE_UP = timedelta(seconds=90)
 """So long the library may try to come back by itself; then a new client begins."""
 CLOSING = timedelta(seconds=5)
+AGAIN = timedelta(milliseconds=250)
 _DISPATCH, _HELLO, _ACK = 0, 10, 11
 PORTAL = "switch it on in the developer portal (Bot, Privileged Gateway Intents)"
 NO_CONTENT = f"Message Content intent is off: only direct messages and mentions can be read; {PORTAL}"
@@ -166,7 +167,7 @@ class Link:
         try:
             await asyncio.wait({connection})
         finally:
-            await cancel(connection)
+            await _end(connection)
         if connection.cancelled():
             return _Ended("Discord's gateway could not be reached again; beginning anew", False)
         try:
@@ -225,6 +226,15 @@ class Link:
                     await socket.close(code=4000)
             except (TimeoutError, *REQUEST_ERRORS) as error:
                 log.info("discord: the silent link did not close in order: %s", type(error).__name__)
+
+
+async def _end(connection: asyncio.Task[None]) -> None:
+    """Cancel until it has ended. The library connects within `asyncio.wait_for`, which in Python 3.11 drops a
+    cancellation that comes in the very moment in which the connection is made (bpo-42130); then the library would go on
+    for ever, and so would whoever waits for its end."""
+    while not connection.done():
+        connection.cancel()
+        await asyncio.wait({connection}, timeout=AGAIN.total_seconds())
 
 
 def _socket(client: Client | None) -> DiscordWebSocket | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from discord.gateway import DiscordWebSocket
 
+from bot.kernel.supervise import start
 from channels.discord.link import SLOW
 from tests.channels.discord.conftest import ANN, BEN, GENERAL, ME, Rig, direct, texts, words
 from tests.fakes.faults import Answer, CutAfter, CutBefore
@@ -245,3 +249,25 @@ async def test_while_only_a_person_can_mend_the_gateway_sends_still_go(rig: Rig)
         pass
     await rig.send(words(direct(), "still"))
     assert rig.server.texts(rig.world.dm_channel(ANN).id) == ["still"]
+
+
+@pytest.mark.parametrize("later", range(8))
+async def test_a_stop_that_comes_while_the_connection_is_made_ends_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, later: int
+) -> None:
+    """Somewhere among these steps of the loop the standard library drops the cancellation."""
+    connect = DiscordWebSocket.from_client
+    stops: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
+
+    async def connected_as_the_stop_comes(*args: Any, **kwargs: Any) -> DiscordWebSocket:
+        made = await connect(*args, **kwargs)
+        stops.put_nowait(start("stop", rig.stop()))
+        for _ in range(later):
+            await asyncio.sleep(0)
+        return made
+
+    monkeypatch.setattr(DiscordWebSocket, "from_client", connected_as_the_stop_comes)
+    rig.run()
+    async with asyncio.timeout(5):
+        await (await stops.get())
+    assert not rig.server.gateway.connected
