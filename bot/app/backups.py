@@ -27,6 +27,7 @@ from bot.erasure.replay import Replayed, replay
 from bot.intake import held as held_in
 from bot.kernel.clock import Clock
 from bot.kernel.logs import Redactor
+from bot.ledger import erasing as proposals
 from bot.outbox import held as held_out
 from bot.scheduler import store as scheduler
 from bot.scheduler.model import JobState
@@ -113,6 +114,7 @@ async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *
     def unit(tx: Tx) -> Restored:
         now = store.clock.now()
         out = held_out.hold(tx, store.recorder, now)
+        proposals.hold(tx, store.recorder, now)
         if tx.execute(sa.select(sa.exists().where(job.c.state == JobState.ACTIVE.value))).scalar():
             scheduler.stop_firing(tx, store.recorder, ACTOR, RESTORED, now)
         waiting = held_in.hold(tx, now)

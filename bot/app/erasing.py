@@ -26,6 +26,7 @@ from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, BootId, DocumentId, OutboxId, PersonId
 from bot.knowledge import store as documents
 from bot.knowledge.tasks import Queue
+from bot.ledger import erasing as of_ledger
 from bot.memory import erasing as of_memory
 from bot.orchestrator import erasing as of_orchestrator
 from bot.outbox import erasing as of_outbox
@@ -35,6 +36,7 @@ from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.outbox.tables import outbox as outbox_table
 from bot.people import store as people
+from bot.scheduler import erasing as of_scheduler
 from bot.sessions import erasing as of_sessions
 from bot.storage.database import Tx
 from bot.tasks import erasing as of_tasks
@@ -44,7 +46,7 @@ log = logging.getLogger(__name__)
 
 REDACTORS = (
     of_sessions.redact, of_orchestrator.redact, of_intake.redact, of_outbox.redact, of_tasks.redact, of_memory.redact,
-    of_company.redact, of_audit.redact,
+    of_company.redact, of_ledger.redact, of_scheduler.redact, of_audit.redact,
 )  # fmt: skip
 """That of the transcript first: it says in which turns the words were said."""
 

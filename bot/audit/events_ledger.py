@@ -92,6 +92,15 @@ class ProposalRefused(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class ProposalHeld(Payload):
+    """After a restore it waits for a person's look; or one has looked."""
+
+    type = "proposal_held"
+    proposal: ProposalId
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ActionStarted(Payload):
     type = "action_started"
     proposal: ProposalId
@@ -158,7 +167,9 @@ class ScheduleCreated(Payload):
 class ScheduleChanged(Payload):
     type = "schedule_changed"
     job: JobId
-    change: Literal["edited", "paused", "resumed", "removed", "done", "paused_by_failures", "stopped", "started"]
+    change: Literal[
+        "edited", "paused", "resumed", "removed", "hurried", "done", "paused_by_failures", "stopped", "started"
+    ]
     """`stopped` and `started`: an operator stopped all firing, or let it go on (`job` is empty then)."""
 
 

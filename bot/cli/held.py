@@ -7,6 +7,8 @@ import json
 
 from bot.cli.common import ask, printable, rows
 
+_WAITS = {"out": "to be sent", "in": "to be answered", "proposal": "proposal, not to be done before a look"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -21,7 +23,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "release":
         answer = ask(args, "held.release", ids=args.ids, everything=args.everything)
         when = "when the daemon runs again" if answer["later"] else "now"
-        print(f"{when}: {answer['out']} to be sent, {answer['in']} to be answered")
+        counts = f"{answer['out']} to be sent, {answer['in']} to be answered, {answer['proposals']} proposals go on"
+        print(f"{when}: {counts}")
         return 0
     answer = ask(args, "held.list")
     found = rows(answer, "held")
@@ -29,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"held": found}, ensure_ascii=False))
         return 0
     for one in found:
-        what = "to be sent" if one["way"] == "out" else "to be answered"
-        print(printable(f"{one['id']}  {str(one['at'])[:16]}  {one['channel']}: {what} ({one['kind']})"))
+        where = f"{one['channel']}: " if one["channel"] else ""
+        print(printable(f"{one['id']}  {str(one['at'])[:16]}  {where}{_WAITS[str(one['way'])]} ({one['kind']})"))
     if not found:
         print("nothing is held")
     return 0

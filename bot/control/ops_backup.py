@@ -16,7 +16,8 @@ from bot.erasure.copies import delete_there
 from bot.gateway.channel import LocalHandler
 from bot.intake import held as held_in
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import BootId, InboxId, OutboxId, SessionId, TaskId
+from bot.kernel.ids import BootId, InboxId, OutboxId, ProposalId, SessionId, TaskId
+from bot.ledger import erasing as held_proposals
 from bot.outbox import held as held_out
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
@@ -86,10 +87,11 @@ class Keeping:
     async def held(self, _: Nothing) -> Mapping[str, object]:
         def query(connection: sa.Connection) -> list[dict[str, object]]:
             out = [("out", one.id, one.channel, one.kind, one.created_at) for one in held_out.held(connection)]
+            wish = [("proposal", one.id, "", one.action, one.made_at) for one in held_proposals.held(connection)]
             come = [("in", one.id, one.channel, one.kind, one.received_at) for one in held_in.held(connection)]
             return [
                 {"way": way, "id": str(of), "channel": channel, "kind": kind, "at": at.isoformat()}
-                for way, of, channel, kind, at in (*out, *come)
+                for way, of, channel, kind, at in (*out, *wish, *come)
             ]
 
         return {"held": await self.database.read(query, long=True)}
@@ -98,19 +100,23 @@ class Keeping:
         if not request.ids and not request.everything:
             raise PermanentError("say which: ids of `openexecutive held list`, or --all")
 
-        def unit(tx: Tx) -> tuple[int, list[SessionId]]:
+        def unit(tx: Tx) -> tuple[int, int, list[SessionId]]:
             now = self.maker.clock.now()
             every = request.everything
+            wish = (
+                {one.id for one in held_proposals.held(tx.connection)} if every else set(map(ProposalId, request.ids))
+            )
             out = {one.id for one in held_out.held(tx.connection)} if every else set(map(OutboxId, request.ids))
             come = {one.id for one in held_in.held(tx.connection)} if every else set(map(InboxId, request.ids))
             sent = held_out.release(tx, self.recorder, out, OPERATOR, now)
-            return len(sent), held_in.release(tx, come, now)
+            wished = held_proposals.release(tx, self.recorder, wish, OPERATOR, now)
+            return len(sent), len(wished), held_in.release(tx, come, now)
 
-        sent, sessions = await self.database.write(unit)
-        if not request.everything and sent + len(sessions) < len(set(request.ids)):
+        sent, wished, sessions = await self.database.write(unit)
+        if not request.everything and sent + wished + len(sessions) < len(set(request.ids)):
             raise PermanentError("some of these are not held: see `openexecutive held list`; the others were released")
         self.wake(set(sessions))
-        return {"out": sent, "in": len(sessions), "later": self.alone}
+        return {"out": sent, "in": len(sessions), "proposals": wished, "later": self.alone}
 
     async def unsend(self, request: Unsend) -> Mapping[str, object]:
         def unit(tx: Tx) -> int | None:

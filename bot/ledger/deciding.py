@@ -53,6 +53,8 @@ class Move:
     decided_by: PersonId | None = None
     resolved_by: PersonId | None = None
     result: str | None = None
+    held: bool | None = None
+    """None: as it was."""
 
 
 def voted(proposal: Proposal, person: PersonId, verdict: Verdict, shown: str, now: datetime) -> Move:
@@ -122,6 +124,20 @@ def begun(proposal: Proposal) -> Move:
     if proposal.state.value not in APPROVED or proposal.held:
         raise ConflictError(f"proposal {proposal.id} is not to be done: it is {proposal.state.value}")
     return Move(Op.EXECUTING, State.EXECUTING)
+
+
+def held(proposal: Proposal) -> Move | None:
+    """After a restore nothing is done before a person has looked. None for what waits for nothing any more."""
+    if proposal.held or (proposal.state is not State.PROPOSED and proposal.state.value not in APPROVED):
+        return None
+    return Move(Op.HELD, proposal.state, held=True)
+
+
+def released(proposal: Proposal) -> Move:
+    """A person looked: it may go on. Raises `ConflictError` for one that is not held."""
+    if not proposal.held:
+        raise ConflictError(f"proposal {proposal.id} is not held")
+    return Move(Op.RELEASED, proposal.state, held=False)
 
 
 def done(proposal: Proposal, result: str | None) -> Move:

@@ -73,6 +73,9 @@ class Op(StrEnum):
     RESOLVED = "resolved"  # a person said what became of an uncertain one
     REVERSED = "reversed"
     REVERSAL_FAILED = "reversal_failed"
+    HELD = "held"  # after a restore: in the life that was lost it may have been done
+    RELEASED = "released"  # a person looked
+    REDACTED = "redacted"  # words in it were forgotten
 
 
 class Mode(StrEnum):

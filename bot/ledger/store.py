@@ -15,6 +15,7 @@ from bot.audit.events_ledger import (
     ActionReversed,
     ActionStarted,
     ProposalDecided,
+    ProposalHeld,
     ProposalMade,
     ProposalNoResponse,
     ProposalReturned,
@@ -133,6 +134,7 @@ def move(
             decided_at=now if decided else (None if to.op is Op.RETURNED else seen.decided_at),
             ended_at=now if to.state in ENDED else None,
             result=to.result or seen.result,
+            held=seen.held if to.held is None else to.held,
             version=version,
         )
     )
@@ -163,6 +165,13 @@ def to_execute(connection: sa.Connection, limit: int, but: Collection[ProposalId
         .order_by(proposal.c.seq)
         .limit(limit)
     ).all()
+    return [_proposal(connection, row) for row in rows]
+
+
+def unfinished(connection: sa.Connection) -> list[Proposal]:
+    """What waits for a decision, or was decided and is not done."""
+    states = (State.PROPOSED.value, *APPROVED)
+    rows = connection.execute(sa.select(proposal).where(proposal.c.state.in_(states)).order_by(proposal.c.seq)).all()
     return [_proposal(connection, row) for row in rows]
 
 
@@ -303,7 +312,9 @@ def _payloads(seen: Proposal, to: Move, hash_: str, channel: str) -> Sequence[Pa
         case Op.REVERSED | Op.REVERSAL_FAILED:
             severity = to.severity or Severity.MINOR
             found.append(ActionReversed(seen.id, seen.action, severity, done=to.op is Op.REVERSED))
-        case Op.VOTED | Op.REVISED | Op.MADE | Op.SHOWN | Op.REMINDED:
+        case Op.HELD | Op.RELEASED:
+            found.append(ProposalHeld(seen.id, held=to.op is Op.HELD))
+        case Op.VOTED | Op.REVISED | Op.MADE | Op.SHOWN | Op.REMINDED | Op.REDACTED:
             pass
     return found
 

@@ -166,7 +166,7 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("actor_kind IN ('person', 'model', 'system')", name=op.f("ck_proposal_event_actor_kind")),
         sa.CheckConstraint(
-            "op IN ('made', 'shown', 'reminded', 'voted', 'revised', 'decided', 'expired', 'withdrawn', 'returned', 'executing', 'executed', 'failed', 'resolved', 'reversed', 'reversal_failed')",
+            "op IN ('made', 'shown', 'reminded', 'voted', 'revised', 'decided', 'expired', 'withdrawn', 'returned', 'executing', 'executed', 'failed', 'resolved', 'reversed', 'reversal_failed', 'held', 'released', 'redacted')",
             name=op.f("ck_proposal_event_op"),
         ),
         sa.PrimaryKeyConstraint("seq", name=op.f("pk_proposal_event")),
