@@ -40,27 +40,26 @@ class Listed:
 DROPPABLE = (*WAITING, TaskState.DEAD.value)
 
 
+_ENQUEUE = upsert(task).on_conflict_do_nothing()
+"""Built once: every turn queues something."""
+
+
 def enqueue(
     tx: Tx, kind: str, key: str, payload: Mapping[str, Any], now: datetime, *, lane: str, run_at: datetime | None = None
 ) -> TaskId | None:
     """Queue a task unless one of this kind and key is pending. Tasks of one lane run one after the other, in order."""
     new = TaskId(new_id(now))
-    row = tx.execute(
-        upsert(task)
-        .values(
-            id=new,
-            kind=kind,
-            key=key,
-            lane=lane,
-            payload=dict(payload),
-            state=TaskState.QUEUED.value,
-            run_at=run_at or now,
-            created_at=now,
-        )
-        .on_conflict_do_nothing()
-        .returning(task.c.id)
-    ).first()
-    return None if row is None else new
+    values = {
+        "id": new,
+        "kind": kind,
+        "key": key,
+        "lane": lane,
+        "payload": dict(payload),
+        "state": TaskState.QUEUED.value,
+        "run_at": run_at or now,
+        "created_at": now,
+    }
+    return new if tx.execute(_ENQUEUE, values).rowcount > 0 else None
 
 
 def claim_due(tx: Tx, boot: BootId, now: datetime) -> Task | None:

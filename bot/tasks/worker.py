@@ -81,10 +81,17 @@ class Worker:
         self._running = 0
         self._draining = False
         self._bell = Bell(clock)
+        self._due: datetime | None = None
+        self._stale = True
+        """`_due` is to be looked up."""
+        self._looked_at = 0.0
 
-    def ring(self) -> None:
-        """A task was queued and its transaction is committed."""
-        self._bell.ring()
+    def ring(self, due: datetime | None = None) -> None:
+        """A task was queued and its transaction is committed. `due`: it is not to be run before; a runner that looks by
+        then of its own is not woken (after every turn something is queued for a little later)."""
+        if due is None or self._stale or self._due is None or due < self._due:
+            self._stale = True
+            self._bell.ring()
 
     def recover(self, tx: Tx) -> int:
         return store.void_older_boots(tx, self._boot)
@@ -96,6 +103,7 @@ class Worker:
             claimed = None
             if wait <= timedelta():
                 claimed = await self._database.write(lambda tx: store.claim_due(tx, self._boot, self._horizon()))
+                self._stale = True
             if claimed is not None:
                 self._running += 1
                 self._supervisor.job(f"task:{claimed.kind}:{claimed.id}", self._one(claimed))
@@ -115,11 +123,15 @@ class Worker:
     async def _until_due(self) -> timedelta:
         """How long until something may be claimed; zero or less: now."""
         if self._running >= self._at_once or self._draining:
+            self._stale = True
             return IDLE_POLL
-        due = await self._database.read(store.next_due)
-        if due is None:
+        polled = self._clock.monotonic() - self._looked_at >= IDLE_POLL.total_seconds()
+        if self._stale or polled or (self._due is not None and self._due <= self._horizon()):
+            self._due, self._stale, self._looked_at = None, False, self._clock.monotonic()
+            self._due = await self._database.read(store.next_due)
+        if self._due is None:
             return IDLE_POLL
-        wait = due - self._horizon()
+        wait = self._due - self._horizon()
         return min(wait, LOOK_AGAIN if self._busy() else IDLE_POLL)
 
     def _horizon(self) -> datetime:

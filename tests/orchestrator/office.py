@@ -214,7 +214,7 @@ class Office:
         self.compactor = Compactor(
             self.database, self.recorder, self.clock, model.to(Purpose.COMPACTION), self.meter, "light", self.compact
         )  # fmt: skip
-        self.extract = Extractions(self.recorder, lambda: None)
+        self.extract = Extractions(self.recorder, lambda _: None)
         self.extractor = Extractor(
             self.database, self.recorder, self.clock, model.to(Purpose.EXTRACTION), self.meter, "light",
             tombstone_key(KEY), "UTC", frozenset({"finance"}),

@@ -353,3 +353,61 @@ async def test_tasks_are_listed_newest_first_and_by_state_and_kind(bench: Bench)
     some = await bench.database.read(lambda c: store.listed(c, 10, (TaskState.QUEUED,), "work"))
     assert [each.task.key for each in some] == ["two", "one"]
     assert await bench.database.read(lambda c: store.listed(c, 10, (TaskState.DEAD,))) == []
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[datetime | None]:
+    """Every look of the runner for what is due next, with what it found."""
+    found: asyncio.Queue[datetime | None] = asyncio.Queue()
+    next_due = store.next_due
+
+    def look(connection: sa.Connection) -> datetime | None:
+        due = next_due(connection)
+        found.put_nowait(due)
+        return due
+
+    monkeypatch.setattr(store, "next_due", look)
+    return found
+
+
+async def test_a_runner_that_looks_by_then_of_its_own_is_not_woken(
+    bench: Bench, looks: asyncio.Queue[datetime | None]
+) -> None:
+    start = bench.clock.now()
+    await bench.enqueue("one", after=10)
+    worker = bench.start({"work": bench.noting()})
+    assert await bench.clock.next_sleep() == timedelta(seconds=10)
+    for number in range(20):
+        await bench.enqueue(f"later-{number}", lane=f"b{number}", after=11)
+        worker.ring(start + timedelta(seconds=11))
+        await asyncio.sleep(0)
+    assert await looks.get() == start + timedelta(seconds=10)
+    assert looks.empty()
+    await bench.enqueue("sooner", lane="c", after=5)
+    worker.ring(start + timedelta(seconds=5))
+    assert await looks.get() == start + timedelta(seconds=5)
+    assert await bench.clock.next_sleep() == timedelta(seconds=5)
+    bench.clock.advance(timedelta(seconds=5))
+    await bench.until("sooner", TaskState.DONE)
+    assert bench.ran == ["sooner"]
+
+
+async def test_a_task_that_was_dropped_meanwhile_holds_up_none_that_comes_after_it(
+    bench: Bench, looks: asyncio.Queue[datetime | None]
+) -> None:
+    start = bench.clock.now()
+    first = await bench.enqueue("one", after=10)
+    assert first is not None
+    worker = bench.start({"work": bench.noting()})
+    await bench.enqueue("two", after=12)
+    worker.ring(start + timedelta(seconds=12))
+    actor = Actor("system", "tests")
+    assert await bench.database.write(lambda tx: store.drop(tx, bench.recorder, first, actor, "not wanted"))
+    assert await looks.get() == start + timedelta(seconds=10)
+    assert await bench.clock.next_sleep() == timedelta(seconds=10)
+    bench.clock.advance(timedelta(seconds=10))
+    assert await looks.get() == start + timedelta(seconds=12)
+    assert await bench.clock.next_sleep() == timedelta(seconds=2)
+    bench.clock.advance(timedelta(seconds=2))
+    await bench.until("two", TaskState.DONE)
+    assert bench.ran == ["two"]
