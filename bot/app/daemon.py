@@ -23,6 +23,7 @@ from bot.app import knowledge as rooms_of_knowledge
 from bot.app import ledger as rooms_of_ledger
 from bot.app import recall as rooms_of_recall
 from bot.app import rights as rooms_of_rights
+from bot.app import scheduling as rooms_of_scheduling
 from bot.app.guard import may_still_be_sent
 from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
@@ -112,6 +113,7 @@ class Daemon:
     forgetting: Forgetting
     backups: rooms_of_backup.Backups
     ledger: rooms_of_ledger.Room
+    scheduling: rooms_of_scheduling.Room
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -176,7 +178,18 @@ class Daemon:
             settings.llm.max_tokens,
         )
         forgetting: Forgetting
-        ledger = rooms_of_ledger.build(store, settings, outbox, channels, lambda: forgetting)
+        scheduled = rooms_of_scheduling.actions(store)
+        ledger = rooms_of_ledger.build(store, settings, outbox, channels, lambda: forgetting, scheduled)
+
+        def wake() -> None:
+            tasks.ring()
+            ledger.ring()
+
+        scheduling = rooms_of_scheduling.build(
+            store, settings, outbox, channels, work, boot, ledger.ledger, model, meter,
+            lambda name: daemon.intake.port(name), wake,
+        )  # fmt: skip
+        handlers |= scheduling.handlers
         registry = Registry(
             [
                 *basics.tools(store.database),
@@ -185,6 +198,7 @@ class Daemon:
                 *lookups.tools(knowledge.search),
                 *team.tools(),
                 *ledger.tools,
+                *scheduling.tools,
             ]
         )
         compact = Compactions(tasks.ring)
@@ -251,7 +265,7 @@ class Daemon:
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, remembering, erasure, erasing, forgetting, backups,
-            ledger, store.clock.monotonic(),
+            ledger, scheduling, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -278,6 +292,7 @@ class Daemon:
         self.work.service("introductions", self.introductions.run())
         self.work.service("tasks", self.tasks.run())
         self.ledger.start(self.work)
+        self.scheduling.start(self.work)
         await self.knowledge.worker.start()
         await self.remembering.index.start()
         self.work.service("watchdog", self._watchdog())
@@ -373,6 +388,7 @@ class Daemon:
             self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences
         )
         handlers |= self.ledger.operations(self.settings)
+        handlers |= self.scheduling.operations(self.settings)
         handlers |= ops_export.Exporting(self.store.database, self.store.recorder).handlers()
         handlers |= ops_backup.Keeping(
             self.store.database, self.store.recorder, self.backups.maker, self.backups.nightly, self._wake, self.boot,
@@ -402,7 +418,9 @@ class Daemon:
                 status=self.status,
                 routes=routes,
                 on_refused=refuse,
-                api=rooms_of_rights.routes(self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api")),
+                api=rooms_of_rights.routes(
+                    self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api"), self.scheduling.desk
+                ),
             )
             web.listen()
             self.doors.service("web", web.run())
@@ -436,6 +454,7 @@ class Daemon:
         drained = await self.outbox.drain(left()) and drained
         await self.tasks.drain(min(left(), TASKS_END_WITHIN))
         await self.work.stop()
+        await self.scheduling.stop()
         await self.knowledge.index.close()
         await self.remembering.index.close()
         await self.doors.stop()

@@ -23,6 +23,7 @@ from bot.memory.moves import ASKED
 from bot.memory.recall import names_of
 from bot.memory.service import Eraser
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.telling import wish
 from bot.people import store as people
 from bot.people.model import Person
@@ -75,10 +76,15 @@ def operations(
 
 
 def routes(
-    store: Store, eraser: Eraser, version: str, on_refused: Callable[[str], None], clerk: Clerk
+    store: Store,
+    eraser: Eraser,
+    version: str,
+    on_refused: Callable[[str], None],
+    clerk: Clerk,
+    schedules: ScheduleDesk,
 ) -> Sequence[Any]:
     """Of the API. Loads the web server's library."""
     made: Sequence[Any] = import_module("bot.web.api").routes(
-        store.database, store.recorder, store.clock, eraser, version, on_refused, clerk
+        store.database, store.recorder, store.clock, eraser, version, on_refused, clerk, schedules
     )
     return made

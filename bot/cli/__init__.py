@@ -36,6 +36,7 @@ COMMANDS = {
     "sessions": "which conversations there are; deleting one",
     "memory": "what the executive remembers, and putting it right",
     "ledger": "what waits for a yes, and what came of it",
+    "schedule": "what comes at which time, and stopping it",
     "token": "tokens with which programs act as a person",
     "backup": "make a backup, or see which there are",
     "restore": "put a backup into an empty folder",

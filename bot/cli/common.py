@@ -119,7 +119,7 @@ async def _offline(
 
     folder = loaded.settings.data_dir
     _must_be_ours(folder)
-    if op.startswith("ledger."):
+    if op.startswith(("ledger.", "schedule.")) or op == "today":
         raise PermanentError("this needs the running daemon: start it with `openexecutive run`")
 
     async def nothing() -> Mapping[str, object]:

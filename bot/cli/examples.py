@@ -39,6 +39,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ledger reverse PROPOSAL --severity serious --reason 'wrong price'", "take it back, where that can be"),
         ("ledger card send_email", "how often it was approved as it was"),
     ),
+    "schedule": (
+        ("schedule add remind me tomorrow at 9 to call Ben", "make one in words"),
+        ("schedule list --everybody", "what comes when, the next first"),
+        ("schedule show SCHEDULE", "its next dates, and what it did lately"),
+        ("schedule stop --reason 'moving house'", "let none fire; chat goes on"),
+    ),
     "token": (
         ("token create anna --name dashboard", "let a program act as her; it is printed once"),
         ("token revoke TOKEN", "let it hold no longer, at once"),

@@ -37,6 +37,8 @@ COMMANDS: dict[str, Command] = {
         Command("reject", "say no to a memory or a proposal that waits", takes="its id and why"),
         Command("ledger", "what waits for a yes, and what came of what you asked for", takes="an id"),
         Command("approve", "have a proposal done", takes="its id and the content's"),
+        Command("schedule", "what I do for you at certain times; make, pause or remove one", takes="words, or an id"),
+        Command("today", "what waits for you, what is due, what happened, what comes next"),
         Command("privacy", "who reads what is said here, for how long, and how to erase it"),
         Command("usage", "what I have spent on answers, and when the limits begin anew"),
         Command("pair", "claim this account with a code from `openexecutive pair`", takes="the code"),

@@ -17,7 +17,7 @@ from bot.llm import budget
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter
 from bot.memory.service import Eraser
-from bot.orchestrator import memories, proposals
+from bot.orchestrator import memories, proposals, schedules
 from bot.orchestrator.verdicts import Verdicts
 from bot.people.model import Person, Role
 from bot.sessions import places, threads
@@ -197,4 +197,5 @@ HANDLERS: Mapping[str, Handler] = {
     "usage": _usage,
     **memories.HANDLERS,
     **proposals.HANDLERS,
+    **schedules.HANDLERS,
 }

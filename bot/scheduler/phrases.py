@@ -33,6 +33,8 @@ class Wanted:
     rule: Rule
     to: str | None
     """Whom it goes to, as they were called; None: whoever asks."""
+    asks: bool = False
+    """It is to be asked, not told."""
 
 
 _POLITE = (
@@ -142,7 +144,7 @@ def _made(lead: re.Match[str], rule: Rule, behind: str, zone: str) -> Wanted | N
     if lead["ask"]:
         if not behind:
             raise UnclearError("What is to be asked?")
-        return Wanted(Kind.REMINDER, behind, rule, name)
+        return Wanted(Kind.REMINDER, behind, rule, name, asks=True)
     if lead["tell"]:
         brief = _BRIEF.fullmatch(behind)
         if brief is not None:

@@ -131,13 +131,15 @@ class Schedules:
         actor: Actor,
         now: datetime,
         proposal: ProposalId | None = None,
+        job_id: JobId | None = None,
     ) -> Job:
-        """Store it. A kind that comes unasked is there once a person (a check-in, once a department): chosen again, it
-        moves. Raises `PermanentError`; also for what reaches another without a proposal that was approved."""
+        """Store it; `job_id` was chosen beforehand, so that it can be named. A kind that comes unasked is there once a
+        person (a check-in, once a department): chosen again, it moves. Raises `PermanentError`; also for what reaches
+        another without a proposal that was approved."""
         if not reaches_only_owner(wish, owner.id) and proposal is None:
             raise PermanentError("what reaches somebody else needs a yes first")
         wish = checked(tx.connection, wish, owner, now)
-        known = self._chosen_before(tx.connection, wish, owner)
+        known = self.chosen_before(tx.connection, wish, owner)
         if known is not None:
             return store.change(tx, self._recorder, known, "edited", actor, now, rule=wish.rule)
         epoch = current_epochs(tx.connection, session)[1] if session is not None else None
@@ -146,7 +148,7 @@ class Schedules:
         payload |= {"department": wish.department} if wish.department else {}
         payload |= {"epoch": epoch} if epoch is not None else {}
         new = Job(
-            JobId(new_id(now)),
+            job_id or JobId(new_id(now)),
             wish.kind,
             _title(wish),
             wish.rule,
@@ -166,7 +168,8 @@ class Schedules:
         return new
 
     @staticmethod
-    def _chosen_before(connection: sa.Connection, wish: Wish, owner: Person) -> Job | None:
+    def chosen_before(connection: sa.Connection, wish: Wish, owner: Person) -> Job | None:
+        """The job of this kind that the person has already, of those that there is one of each."""
         if wish.kind not in UNSOLICITED:
             return None
         for job in store.of_owner(connection, owner.id, (JobState.ACTIVE,)):

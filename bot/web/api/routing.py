@@ -17,7 +17,10 @@ from bot.kernel.supervise import Bug, attempt
 from bot.memory.model import ConflictError
 from bot.memory.service import NotAllowedError, UnclearError, UnknownMemoryError
 from bot.orchestrator.clerk import NotDoneError, UnknownProposalError
+from bot.orchestrator.schedule_desk import NotAllowedHereError
 from bot.people.model import Person
+from bot.scheduler.service import UnknownScheduleError
+from bot.scheduler.when_rule import UnclearError as UnclearTimeError
 from bot.web.api import openapi
 from bot.web.api.auth import Denied, Door
 from bot.web.api.model import Problem
@@ -118,13 +121,15 @@ async def _answered(operation: Operation, call: Call) -> BaseModel:
         raise _Refusal(404, "not_found", "There is no such memory.", "api_not_found") from error
     except UnknownProposalError as error:
         raise _Refusal(404, "not_found", "There is no such proposal.", "api_not_found") from error
+    except UnknownScheduleError as error:
+        raise _Refusal(404, "not_found", "There is no such schedule.", "api_not_found") from error
     except NotDoneError as error:
         raise _Refusal(409, "not_done", error.message) from error
-    except NotAllowedError as error:
+    except (NotAllowedError, NotAllowedHereError) as error:
         raise _Refusal(403, "not_allowed", error.message, "api_not_allowed") from error
     except ConflictError as error:
         raise _Refusal(409, "conflict", error.message) from error
-    except UnclearError as error:
+    except (UnclearError, UnclearTimeError) as error:
         raise _Refusal(422, "unclear", error.message) from error
     except TransientError as error:
         raise _Refusal(503, "later", "This cannot be done right now.") from error

@@ -14,6 +14,7 @@ from bot.audit.events import Actor
 from bot.kernel.ids import PersonId
 from bot.kernel.supervise import Supervisor, cancel, start
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.verdicts import Verdicts
 from bot.people import tokens
 from bot.web import api
@@ -85,7 +86,8 @@ async def serving(desk: Desk) -> AsyncIterator[Site]:
     shop = Workshop(Post(rooms.database, rooms.recorder, rooms.clock, supervisor))
     verdicts = Verdicts(rooms.database, rooms.clock, shop.ledger, {}, lambda: None)
     clerk = Clerk(rooms.database, rooms.clock, verdicts, "api")
-    routes = api.routes(rooms.database, rooms.recorder, rooms.clock, eraser, "1.2.3", refused.append, clerk)
+    schedules = ScheduleDesk(rooms.database, rooms.recorder, rooms.clock, shop.ledger, lambda: None)
+    routes = api.routes(rooms.database, rooms.recorder, rooms.clock, eraser, "1.2.3", refused.append, clerk, schedules)
     server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
     server.listen()
     running = start("web", server.run())

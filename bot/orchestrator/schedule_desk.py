@@ -1,0 +1,149 @@
+"""What one person sees of schedules and does about them by a program: the command line and the API. They see their own
+and, as a principal, everybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import sqlalchemy as sa
+
+from bot.audit.events import Actor
+from bot.audit.recorder import Recorder
+from bot.kernel.clock import Clock
+from bot.kernel.errors import PermanentError
+from bot.ledger.service import Ledger
+from bot.orchestrator import today
+from bot.orchestrator.arranging import Arranging
+from bot.orchestrator.today import Today
+from bot.people.model import Person, Role
+from bot.scheduler import store, wording
+from bot.scheduler.model import Job, JobState, Occurrence
+from bot.scheduler.service import LIVE, Schedules
+from bot.storage.database import Database, Tx
+
+HISTORY = 20
+Act = Literal["pause", "resume", "remove", "undo", "run"]
+ONLY_PRINCIPALS = "only a principal can stop or start all schedules"
+
+
+class NotAllowedHereError(PermanentError):
+    """It may be seen, but not be done by this person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A schedule as this person may see it, with its next dates and what it did lately, the newest first."""
+
+    job: Job
+    dates: tuple[datetime, ...]
+    history: tuple[Occurrence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    note: str
+    job: Told | None
+    """None: it waits for a yes."""
+    proposal: str | None
+
+
+class ScheduleDesk:
+    def __init__(
+        self, database: Database, recorder: Recorder, clock: Clock, ledger: Ledger | None, ring: Callable[[], None]
+    ) -> None:
+        """`ledger`: None where nothing is put to anybody. `ring` is called once something has changed."""
+        self._database = database
+        self._recorder = recorder
+        self._clock = clock
+        self._schedules = Schedules(recorder)
+        self._arranging = Arranging(self._schedules, ledger)
+        self._ring = ring
+
+    async def listed(self, person: Person, *, everybody: bool = False) -> list[Told]:
+        """Active and paused ones, the next to fire first. `everybody`: those of all people, for principals."""
+        if everybody and person.role is not Role.PRINCIPAL:
+            raise NotAllowedHereError("only a principal sees everybody's schedules")
+        now = self._clock.now()
+
+        def query(connection: sa.Connection) -> list[Told]:
+            jobs = store.of_owner(connection, None if everybody else person.id, LIVE)
+            return [_told(connection, job, now, 1) for job in jobs if job.owner is not None]
+
+        return await self._database.read(query, long=True)
+
+    async def one(self, person: Person, given: str) -> Told:
+        now = self._clock.now()
+        return await self._database.read(
+            lambda c: _told(c, self._schedules.named(c, person, given), now, HISTORY), long=True
+        )
+
+    async def add(self, person: Person, sentence: str) -> Added:
+        """Raises `PermanentError` with words for them."""
+
+        def unit(tx: Tx) -> Added:
+            now = self._clock.now()
+            prepared = self._arranging.said(tx.connection, sentence, person, now)
+            made = self._arranging.write(tx, prepared, None, Actor("person", person.id), now)
+            told = None if made is None else _told(tx.connection, made, now, 1)
+            return Added(prepared.note, told, prepared.proposal)
+
+        added = await self._database.write(unit)
+        self._ring()
+        return added
+
+    async def act(self, person: Person, given: str, act: Act) -> Told:
+        def unit(tx: Tx) -> Told:
+            now, actor = self._clock.now(), Actor("person", person.id)
+            job = self._schedules.named(tx.connection, person, given)
+            acts: Mapping[Act, Callable[[Tx, Job, Actor, datetime], Job]] = {
+                "pause": self._schedules.pause,
+                "resume": self._schedules.resume,
+                "remove": self._schedules.remove,
+                "undo": self._schedules.undo,
+                "run": self._hurried,
+            }
+            after = acts[act](tx, job, actor, now)
+            return _told(tx.connection, after, now, HISTORY)
+
+        told = await self._database.write(unit)
+        self._ring()
+        return told
+
+    def _hurried(self, tx: Tx, job: Job, actor: Actor, now: datetime) -> Job:
+        if job.state is not JobState.ACTIVE:
+            raise PermanentError("it does not run: resume it first")
+        return store.hurry(tx, self._recorder, job, actor, now)
+
+    async def stop(self, person: Person, because: str) -> None:
+        """No schedule fires but upkeep."""
+        self._principal(person)
+        now, actor = self._clock.now(), Actor("person", person.id)
+        await self._database.write(lambda tx: store.stop_firing(tx, self._recorder, actor, because, now))
+
+    async def start(self, person: Person) -> None:
+        self._principal(person)
+        actor = Actor("person", person.id)
+        await self._database.write(lambda tx: store.let_fire(tx, self._recorder, actor))
+        self._ring()
+
+    async def stopped(self) -> tuple[str, str, datetime] | None:
+        """By whom, why and since when nothing fires."""
+        return await self._database.read(store.stopped)
+
+    async def today(self, person: Person) -> Today:
+        return await self._database.read(lambda c: today.today(c, person, self._clock.now()), long=True)
+
+    @staticmethod
+    def _principal(person: Person) -> None:
+        if person.role is not Role.PRINCIPAL:
+            raise NotAllowedHereError(ONLY_PRINCIPALS)
+
+
+def _told(connection: sa.Connection, job: Job, now: datetime, history: int) -> Told:
+    at = wording.dates(job.rule, job.zone, now) if job.state is JobState.ACTIVE else []
+    if job.next_at is not None and (not at or job.next_at < at[0]):
+        at = [job.next_at, *at[: wording.SHOWN - 1]]
+    return Told(job, tuple(at), tuple(store.history(connection, job.id, history)))
