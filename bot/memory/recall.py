@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from functools import lru_cache
+from typing import Protocol, cast
 
 import sqlalchemy as sa
 
@@ -22,7 +23,7 @@ from bot.memory.reading import EVERYTHING, Filter, Purpose
 from bot.memory.tables import claim, claim_shown
 from bot.people import store as people
 from bot.sessions.turns import current_epochs
-from bot.sessions.visible import Visible, visible
+from bot.sessions.visible import CompanyView, Visible, of_session, visible
 from bot.storage.database import Database
 
 MOST_RELEVANT = 24
@@ -172,15 +173,27 @@ def names_of(connection: sa.Connection, claims: Sequence[Claim]) -> Mapping[str,
 
 def standing(connection: sa.Connection, view: Visible) -> Standing:
     """For the read that begins a turn: one statement where nothing is remembered."""
-    believed = reading.condition(view, Purpose.PROMPT)
-    kinds = set(connection.execute(sa.select(claim.c.kind).where(believed).distinct()).scalars())
+    if not isinstance(view.scope, SessionScope):
+        raise TypeError("only a session begins turns")
+    asked = {"session": view.scope.session, "epoch": view.epoch}
+    kinds = set(connection.execute(_kinds(view.company), asked).scalars())
     initiatives: list[tuple[Claim, bool]] = []
     if Kind.INITIATIVE.value in kinds:
         wanted = Filter(kinds=(Kind.INITIATIVE,))
         found = [each for _, each in reading.find(connection, view, Purpose.PROMPT, wanted, MOST_INITIATIVES)]
-        asked = _asked(connection, found)
-        initiatives = [(each, each.id in asked) for each in found]
+        told = _asked(connection, found)
+        initiatives = [(each, each.id in told) for each in found]
     return Standing(view, tuple(initiatives), bool(kinds - {Kind.INITIATIVE.value}))
+
+
+@lru_cache(maxsize=64)
+def _kinds(company: CompanyView) -> sa.Select[str]:
+    """What kinds of claims a session may be shown that sees so much of the company. On the path of every message: built
+    once, by the condition that every reader has, with the session and its epoch left open."""
+    any_session: SessionId = cast("SessionId", sa.bindparam("session", type_=claim.c.session_id.type))
+    any_epoch: int = cast("int", sa.bindparam("epoch", type_=claim.c.audience_epoch.type))
+    believed = reading.condition(of_session(any_session, any_epoch, company), Purpose.PROMPT)
+    return sa.select(claim.c.kind).where(believed).distinct()
 
 
 def _asked(connection: sa.Connection, initiatives: Sequence[Claim]) -> frozenset[str]:
