@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from bot.llm import lexical, offline_acting, offline_memory, offline_tools, tokens
+from bot.llm import lexical, offline_acting, offline_memory, offline_scheduling, offline_tools, tokens
 from bot.llm.layout import Words, words
 from bot.llm.model import (
     Block,
@@ -124,7 +124,8 @@ class OfflineModel:
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """See `Model.stream`; raises nothing and waits for nothing."""
-        wished = offline_acting.wished(request, words(_parted(request)[1]))
+        asked = words(_parted(request)[1])
+        wished = offline_scheduling.wished(request, asked) or offline_acting.wished(request, asked)
         questions = () if wished is not None else _questions(request)
         calls = wished.calls if wished is not None else offline_tools.next_calls(request, questions)
         content: tuple[Block, ...] = calls

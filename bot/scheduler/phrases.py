@@ -84,7 +84,12 @@ def wanted(sentence: str, now: datetime, zone: str) -> Wanted | None:
     if lead["remind"] and lead["me"] and at is None and _RECALL.match(behind):
         return None
     if at is None:
+        whole = behind
         at, behind = _behind(behind, now, zone)
+        # `Tell me what we decided on Friday` looks back; only what comes again is meant by a time at the end.
+        looks = lead["remind"] is None and lead["ask"] is None and at is not None and isinstance(at.rule, Once)
+        if looks and not (behind and whole.endswith(behind)):
+            return None
     if at is None:
         if lead["remind"] and re.match(r"(?:to|daran)\b", behind, re.IGNORECASE):
             raise UnclearError(WHEN)

@@ -73,6 +73,7 @@ RECURRING = [
     ("remind me on Sundays at 18:00 to rest", Kind.REMINDER, "rest", "0 18 * * 0"),
     ("every month on the 3rd remind me to pay", Kind.REMINDER, "pay", "0 9 3 * *"),
     ("every Monday at 10 tell me how sales go", Kind.QUESTION, "tell me how sales go", "0 10 * * 1"),
+    ("tell me how sales go every Monday at 10", Kind.QUESTION, "tell me how sales go", "0 10 * * 1"),
     ("jeden Werktag um 8:30 schick mir das Briefing", Kind.MORNING_BRIEF, "", "30 8 * * 1-5"),
     ("Jeden Montag um 10 frag mich, was ich plane", Kind.REMINDER, "was ich plane", "0 10 * * 1"),
     ("erinnere mich montags um 7 an den Müll", Kind.REMINDER, "den Müll", "0 7 * * 1"),
@@ -86,6 +87,12 @@ def test_what_comes_again_and_again(said: str, kind: Kind, text: str, cron: str)
     assert found is not None
     assert (found.kind, found.text, found.rule) == (kind, text, Cron(cron))
     assert checked(found.rule, BERLIN) == found.rule
+
+
+def test_a_question_at_one_time_names_the_time_first() -> None:
+    found = wanted("tell me tomorrow at 9 how sales go", NOW, BERLIN)
+    assert found is not None
+    assert (found.kind, found.text, found.rule) == (Kind.QUESTION, "tell me how sales go", berlin(2026, 12, 2, 9))
 
 
 def test_every_few_hours_follows_elapsed_time() -> None:
@@ -175,6 +182,9 @@ def test_what_is_unclear_is_asked_back(said: str, asked: str) -> None:
         "On Friday we launch, remind everybody of that",
         "on the 3rd Ben asks me whether the lease is signed",
         "tell me about Ben",
+        "tell me what we decided on Friday",
+        "show me the figures of 3 March",
+        "check what was said on Monday",
         "ask Ben whether the lease is signed",
         "every other Monday we meet",
         "wir erinnern uns am Freitag",
