@@ -6,4 +6,5 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    # Built when it is first read: as part of the whole, a table is built there once more.
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)

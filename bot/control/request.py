@@ -16,7 +16,8 @@ OPERATOR = Actor("system", "operator")
 
 
 class Request(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Built when it is first asked for: most operations never are.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     op: str
 
 
