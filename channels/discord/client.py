@@ -35,6 +35,9 @@ MAX_WAIT = 30.0
 SILENCE = 60.0
 """Seconds without any frame after which the library connects anew by itself."""
 TIMEOUT = aiohttp.ClientTimeout(total=30)
+MOST_MEMBERS = 10_000
+"""Of a guild whose members are listed: they are kept in memory, about a kilobyte each."""
+LISTED_WITHIN = timedelta(seconds=60)
 FILE_TIMEOUT = aiohttp.ClientTimeout(total=120)
 
 _TOKENS = re.compile(r"(/(?:webhooks|interactions)/\d+/)[^/?\s]+")
@@ -121,6 +124,14 @@ class Client(discord.Client):
             self._on_lost()
         super().dispatch(event, *args, **kwargs)
 
+    async def members(self, guild: discord.Guild) -> tuple[int, ...]:
+        """People in a guild; the library keeps them from then on. Raises `TimeoutError` and what the library does."""
+        try:
+            async with asyncio.timeout(LISTED_WITHIN.total_seconds()):
+                return tuple(member.id for member in await guild.chunk() if not member.bot)
+        finally:  # else the library waits for ever for the answer to a question that was lost with its connection
+            self._connection._chunk_requests.pop(guild.id, None)  # noqa: SLF001
+
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """A session that was declared invalid is begun anew after one to five seconds (Discord, Gateway, Resuming)."""
         if not initial:
@@ -188,6 +199,15 @@ class Api:
             webhook_token=webhook_token,
         )
         return await self._to_its_end(client.http.request(route, **more), f"{method} {path}")
+
+    async def members(self, guild: int) -> tuple[int, ...] | None:
+        """People in a guild; None where the platform does not say, or they are too many to be kept. Raises
+        `errors.REQUEST_ERRORS`."""
+        client = self.client
+        found = client.get_guild(guild) if client is not None and client.intents.members else None
+        if client is None or found is None or (found.member_count or 0) > MOST_MEMBERS:
+            return None
+        return await client.members(found)
 
     async def download(self, url: str) -> bytes:
         """A file of Discord's, asked for without our token."""

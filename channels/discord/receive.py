@@ -34,7 +34,7 @@ from channels.discord.keys import target_of
 from channels.discord.places import Places
 from channels.discord.readback import ReadBack
 from channels.discord.register import Register
-from channels.discord.roster import direct_channels
+from channels.discord.roster import Listed, Roster, direct_channels
 from channels.discord.state import State
 from channels.discord.where import Rules, Where
 
@@ -84,13 +84,12 @@ class Receiver:
         self._clock = clock
         self._interactions = interactions
         self._rules: Rules | None = None
-        self._queue: asyncio.Queue[_Heard | _Read] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Heard | _Read | Listed] = asyncio.Queue()
         self._held: dict[int, list[_Heard]] = {}
         self._once_more: set[int] = set()
         """Channels in which there was another gap while they were being read back."""
-        self._unknown: set[int] = set()
-        """Guilds of this session whose people may have written to us without our having looked."""
         self._inbox: Inbox | None = None
+        self._roster = Roster(api, clock, self._queue.put_nowait)
         self._history = ReadBack(
             api, register, clock, self._commit_page, lambda channel: self._queue.put_nowait(_Read(channel))
         )
@@ -121,13 +120,16 @@ class Receiver:
                     items.append(self._queue.get_nowait())
                 await self._take_all(items, inbox)
         finally:
+            await self._roster.stop()
             await self._history.stop()
 
-    async def _take_all(self, items: Sequence[_Heard | _Read], inbox: Inbox) -> None:
+    async def _take_all(self, items: Sequence[_Heard | _Read | Listed], inbox: Inbox) -> None:
         """In their order; messages that stand together are committed together."""
         together: list[_Heard] = []
         for item in items:
             if isinstance(item, _Heard) and item.event in _OF_CHANNEL:
+                if self._roster.unknown:
+                    await self._take_first_words(item, inbox)
                 held = self._held.get(int(item.data["channel_id"]))
                 (together if held is None else held).append(item)
             elif isinstance(item, _Read):
@@ -136,6 +138,8 @@ class Receiver:
                     self._history.begin((item.channel,))
                 else:
                     together += self._held.pop(item.channel, ())
+            elif isinstance(item, Listed):
+                await self._take_people(item, inbox)
             else:
                 await self._take_messages(together, inbox)
                 together = []
@@ -179,7 +183,7 @@ class Receiver:
                 await self._interaction(data, inbox)
             case "READY":
                 self._register.ready()
-                self._unknown = {int(guild["id"]) for guild in data.get("guilds", ())}
+                await self._roster.begin(int(guild["id"]) for guild in data.get("guilds", ()))
                 self._places.joined = self._register.threads()
                 self._read_back(self._register.of_guild(0))
             case "GUILD_CREATE":
@@ -189,7 +193,9 @@ class Receiver:
                 guilds = self._api.client.guilds if self._api.client is not None else ()
                 for guild in (0, *(guild.id for guild in guilds)):
                     self._read_back(self._register.recent(self._register.of_guild(guild)))
+                await self._roster.ask_again()
             case "GUILD_DELETE" if not data.get("unavailable"):
+                self._roster.known(int(data["id"]))
                 await self._gone(int(data["id"]), self._register.of_guild(int(data["id"])), inbox)
             case "CHANNEL_DELETE" | "THREAD_DELETE" if int(data["id"]) in self._register and "guild_id" in data:
                 await self._gone(int(data["guild_id"]), (int(data["id"]),), inbox)
@@ -225,7 +231,7 @@ class Receiver:
             if answer is Accepted.NEW and one.event == "MESSAGE_CREATE" and where.guild is not None:
                 # A room that opted in to more than what is said to the executive: to be heard is not to take part.
                 self._enter(where.channel, where.guild, int(one.data["id"]), thread=where.ours)
-        if created and not self._held and not self._unknown:
+        if created and not self._held and not self._roster.unknown:
             self._register.hear(max(number for _, number in created))
         await self._register.save(inbox)
 
@@ -294,6 +300,8 @@ class Receiver:
         if not events:
             return
         self._interactions.received(data)
+        if guild is None:
+            await self._first_words(where.channel, user, inbox)
         await self._use(where, events[0], inbox)
         await self._register.save(inbox)
         answers = await inbox.accept(events)
@@ -315,17 +323,42 @@ class Receiver:
             number = int(thread["id"])
             if "member" in thread and number > heard > 0 and number not in self._register:
                 self._enter(number, guild, number - 1, thread=True)
-        people = (member["user"] for member in data.get("members", ()))
-        opened, whole = await direct_channels(self._places, inbox, people) if heard else ((), True)
+        await self._register.save(inbox)
+        self._roster.ask(guild)
+        known = self._register.of_guild(guild)
+        self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)])
+
+    async def _take_people(self, listed: Listed, inbox: Inbox) -> None:
+        if listed.session == self._roster.session:
+            await self._until_taken(lambda: self._people(listed, inbox))
+
+    async def _people(self, listed: Listed, inbox: Inbox) -> None:
+        """Read back the private chats of a guild's members that are not in use yet."""
+        heard = self._register.heard()
+        opened, whole = await direct_channels(self._places, inbox, listed.users) if heard else ((), True)
         fresh = [channel for channel in opened if channel not in self._register]
         for channel in fresh:
             self._enter(channel, 0, heard, thread=False)
         await self._register.save(inbox)
         self._read_back(fresh)
-        known = self._register.of_guild(guild)
-        self._read_back([c for c in known if last.get(c) is None or last[c] > (self._register.position(c) or 0)])
         if whole:
-            self._unknown.discard(guild)
+            self._roster.known(listed.guild)
+
+    async def _take_first_words(self, heard: _Heard, inbox: Inbox) -> None:
+        user = str((heard.data.get("author") or {}).get("id"))
+        if heard.event == "MESSAGE_CREATE" and not heard.data.get("guild_id") and user.isdigit():
+            await self._until_taken(lambda: self._first_words(int(heard.data["channel_id"]), int(user), inbox))
+
+    async def _first_words(self, channel: int, user: int, inbox: Inbox) -> None:
+        """Somebody writes in a chat that is not in use, before it was looked at who wrote while we were away: perhaps
+        they have, so the chat is read back before what they say now."""
+        heard = self._register.heard()
+        if not self._roster.unknown or not heard or channel in self._register:
+            return
+        if await inbox.is_known(str(user)):
+            self._enter(channel, 0, heard, thread=False)
+            await self._register.save(inbox)
+            self._read_back((channel,))
 
     async def _gone(self, guild: int, channels: Sequence[int], inbox: Inbox) -> None:
         now = self._clock.now()

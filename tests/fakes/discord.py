@@ -3,7 +3,8 @@
 `world` is what people do (`world.dm(7, "hi")`); `deliveries` is what really reached them, counted by arrival;
 `effects` the edits, threads, typing and the like; `requests` every REST call; `frames` what the client said on the
 gateway. Endpoints for faults are the names in `ROUTES` (`createMessage`, `getMessages`, ...), `attachment` for
-downloads, `gateway` for new connections (`CutAfter`), and an event's name (`MESSAGE_CREATE`) for `Twice`.
+downloads, `gateway` for new connections (`CutAfter`), `requestMembers` (`CutBefore`), and an event's
+name (`MESSAGE_CREATE`) for `Twice`.
 `Answer(429, retry_after=n)` is worded as Discord does, with the `Via` header; with a body of its own it comes from
 Cloudflare in front of it. `limit` plans a 429 with a fraction of a second, for one route or for all.
 Source: Discord's public developer documentation.

@@ -14,12 +14,14 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from tests.fakes.discord_world import DM, World
-from tests.fakes.faults import CutAfter, FaultPlan, Record, Twice
+from tests.fakes.faults import CutAfter, CutBefore, FaultPlan, Record, Twice
 
 JsonObject = dict[str, Any]
 
 MEMBERS, PRESENCES, CONTENT = 1 << 1, 1 << 8, 1 << 15
 _LAST_INTENT = 1 << 25
+_CHUNK = 1000
+"""Members in one answer."""
 _NEEDS = {
     "GUILD_MEMBER_ADD": (MEMBERS, MEMBERS),
     "GUILD_MEMBER_REMOVE": (MEMBERS, MEMBERS),
@@ -154,6 +156,24 @@ class Gateway:
             self._identify(data, frames)
         elif op == 6 and isinstance(data, dict):
             self._resume(data, frames)
+        elif op == 8 and isinstance(data, dict):
+            self._list_members(data, frames)
+
+    def _list_members(self, data: JsonObject, frames: asyncio.Queue[JsonObject | int | None]) -> None:
+        """All members of a guild, for whoever asks with an empty query and no limit."""
+        if any(isinstance(fault, CutBefore) for fault in self._faults.take("requestMembers")):
+            frames.put_nowait(None)
+            return
+        guild = self.world.guilds.get(str(data.get("guild_id")))
+        session = next((session for session in self.sessions.values() if session.frames is frames), None)
+        if guild is None or session is None or not session.intents & MEMBERS or data.get("query") or data.get("limit"):
+            return
+        members = list(guild.members.values())
+        chunks = [members[n : n + _CHUNK] for n in range(0, len(members), _CHUNK)]
+        for index, chunk in enumerate(chunks):
+            answer = {"guild_id": guild.id, "members": chunk, "chunk_index": index, "chunk_count": len(chunks),
+                      "not_found": [], "nonce": data.get("nonce")}  # fmt: skip
+            self._send(session, "GUILD_MEMBERS_CHUNK", answer)
 
     def _identify(self, data: JsonObject, frames: asyncio.Queue[JsonObject | int | None]) -> None:
         if data.get("token") != self._token:
@@ -176,7 +196,7 @@ class Gateway:
                  "resume_gateway_url": self.url, "application": application, "private_channels": []}  # fmt: skip
         self._send(session, "READY", ready)
         for guild in self.world.guilds:
-            self._send(session, "GUILD_CREATE", self.world.guild_json(guild, members=bool(intents & MEMBERS)))
+            self._send(session, "GUILD_CREATE", self.world.guild_json(guild, members=bool(intents & PRESENCES)))
 
     def _resume(self, data: JsonObject, frames: asyncio.Queue[JsonObject | int | None]) -> None:
         session = self.sessions.get(str(data.get("session_id")))

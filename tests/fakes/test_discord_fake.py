@@ -188,6 +188,21 @@ async def test_the_gateway_says_hello_checks_and_replays(bot: Bot) -> None:
     assert await bot.next() == {"op": 9, "d": False}
 
 
+async def test_the_gateway_lists_members_only_to_those_who_ask_and_may(bot: Bot) -> None:
+    everybody = {"guild_id": str(GUILD), "query": "", "limit": 0, "nonce": "n"}
+    for intents, listed in ((1 | 1 << 1, True), (1, False)):
+        _, guild = await bot.identify(intents)
+        assert [one["user"]["id"] for one in guild["d"]["members"]] == [bot.server.world.bot["id"]]
+        await bot.say(8, everybody)
+        await bot.say(1, 1)
+        answer = await bot.next()
+        if listed:
+            assert (answer["t"], answer["d"]["chunk_count"], answer["d"]["nonce"]) == ("GUILD_MEMBERS_CHUNK", 1, "n")
+            assert str(ANN) in {one["user"]["id"] for one in answer["d"]["members"]}
+            answer = await bot.next()
+        assert answer["op"] == 11
+
+
 @pytest.mark.parametrize(
     ("token", "intents", "code"), [("wrong", 1, 4004), ("", 1 << 1, 4014), ("", 1 << 15, 4014), ("", 1 << 30, 4013)]
 )

@@ -58,6 +58,15 @@ class Rig:
         self._running.service("discord", self.channel.run(self.inbox))
 
     async def start(self) -> None:
+        """Receive; return once the gateway has told all guilds, and who is in them where it may."""
+        listed = self.server.frames.count("request_members")
+        await self.begin()
+        if self.world.members_intent:
+            await self.server.frames.wait(listed + 1, "request_members")
+            await self.settled()  # the list was read
+            await self.settled()  # and is behind us
+
+    async def begin(self) -> None:
         """Receive; return once the gateway has told all guilds."""
         before = self.server.frames.count("identify")
         self.run()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.kernel.errors import TransientError
+from channels.discord.client import MOST_MEMBERS
 from channels.discord.keys import snowflake_at
 from channels.discord.register import Register
 from tests.channels.discord.conftest import ANN, BEN, BOT, EVE, FORUM, GENERAL, GUILD, ME, SECRET, Rig, texts
@@ -125,6 +126,65 @@ async def test_first_words_are_found_however_much_was_heard_elsewhere_since(rig:
     await rig.start()
     await rig.messages(4)
     assert texts(rig.inbox.events)[-1] == "my first words"
+
+
+@pytest.mark.parametrize("why", ["intent", "large"])
+async def test_first_words_come_before_the_next_where_the_platform_lists_nobody(rig: Rig, why: str) -> None:
+    rig.inbox = MemoryInbox(people=[str(ANN), str(BEN)])
+    if why == "intent":
+        rig.world.members_intent = False
+    else:
+        rig.world.guilds[str(GUILD)].more_members = MOST_MEMBERS
+    await rig.begin()
+    rig.world.dm(ANN, "hello")
+    await rig.messages()
+    await rig.stop()
+    rig.world.dm(BEN, "my first words")
+    rig.world.dm(EVE, "a stranger's words")
+    for _ in range(2):
+        await rig.replace()
+        await rig.begin()
+    assert texts(rig.inbox.events) == ["hello"]
+    rig.world.dm(BEN, "are you there?")
+    await rig.messages(3)
+    await rig.settled()
+    assert texts(rig.inbox.events) == ["hello", "my first words", "are you there?"]
+
+
+async def test_first_words_come_before_a_command_given_next(rig: Rig) -> None:
+    rig.inbox = MemoryInbox(people=[str(ANN), str(BEN)])
+    rig.world.members_intent = False
+    await rig.begin()
+    rig.world.dm(ANN, "hello")
+    await rig.messages()
+    await rig.stop()
+    rig.world.dm(BEN, "my first words")
+    await rig.replace()
+    await rig.begin()
+    rig.world.command(rig.world.dm_channel(BEN).id, BEN, "status")
+    await rig.commands()
+    await rig.messages(2)
+    assert texts(rig.inbox.events) == ["hello", "my first words"]
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+async def test_who_is_in_a_guild_is_asked_again_if_the_line_breaks(rig: Rig, resumed: bool) -> None:
+    rig.inbox = MemoryInbox(people=[str(ANN), str(BEN)])
+    await rig.start()
+    rig.world.dm(ANN, "hello")
+    await rig.messages()
+    await rig.stop()
+    rig.world.dm(BEN, "my first words")
+    await rig.replace()
+    rig.server.faults.plan("requestMembers", CutBefore())
+    asked = rig.server.frames.count("request_members")
+    rig.run()
+    await rig.server.frames.wait(asked + 1, "request_members")
+    if not resumed:
+        rig.server.gateway.forget()
+    async with rig.hurrying():
+        await rig.messages(2)
+    assert texts(rig.inbox.events) == ["hello", "my first words"]
 
 
 async def test_the_first_message_of_all_is_found_if_it_was_not_stored(rig: Rig) -> None:
