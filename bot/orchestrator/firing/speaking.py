@@ -12,6 +12,7 @@ from bot.audit.events import Actor
 from bot.gateway.channel import Channel
 from bot.gateway.events import PlaceKind, ReplyPath
 from bot.gateway.operations import OutboundOp, Reply
+from bot.intake.tables import inbox
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId
@@ -94,10 +95,11 @@ class Speaker:
         return Fired(apply)
 
     async def alone(self, person: Person, subject: str = "") -> Spot:
-        """The first of their accounts on which something can be said to them. Raises `PermanentError` if there is none,
-        `TransientError` if there may be one later."""
+        """Where they wrote last, else the first of their accounts on which something can be said to them. Raises
+        `PermanentError` if there is none, `TransientError` if there may be one later."""
         later: TransientError | None = None
-        for each in sorted(person.handles, key=lambda one: (one.channel == "terminal", one.channel, one.address)):
+        last = await self.database.read(lambda c: _wrote_last(c, person))
+        for each in sorted(person.handles, key=lambda one: (one.channel != last, one.channel, one.address)):
             channel = self._channels.get(each.channel)
             if channel is None:
                 continue
@@ -170,6 +172,14 @@ class Speaker:
         """Whether what may wait is not said to them now."""
         now = self.clock.now()
         return outside_quiet_hours(now, person) > now
+
+
+def _wrote_last(connection: sa.Connection, person: Person) -> str | None:
+    """The channel: some platforms let nothing be said to whoever never wrote there."""
+    found: str | None = connection.execute(
+        sa.select(inbox.c.channel).where(inbox.c.person_id == person.id).order_by(inbox.c.seq.desc()).limit(1)
+    ).scalar()
+    return found
 
 
 def nothing(note: str) -> Fired:
