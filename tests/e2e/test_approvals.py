@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.chatends import DiscordEnd, SlackEnd
 from tests.e2e.daemon import Daemon, audited, command, rows, running
 from tests.e2e.farends import AUTHSERV, base_settings, body_of, relay_settings, telegram_settings
+from tests.fakes.discord import FakeDiscord
 from tests.fakes.mailer import send_mail
+from tests.fakes.slack import FakeSlack
 from tests.fakes.smtp import SmtpSink, parsed
 from tests.fakes.telegram import FakeTelegram
 
@@ -143,6 +146,74 @@ async def test_killed_after_the_yes_it_is_sent_once_by_the_next_process(
     else:  # it was on its way: whether it left cannot be asked of a mail server, and is not tried again
         assert after["failure"] == "uncertain"
         assert len(to(relay, KIM)) <= 1
+
+
+class Discord(DiscordEnd):
+    def question(self) -> tuple[str, str, dict[str, str]] | None:
+        """Where the question stands, and its buttons."""
+        for channel, place in self._fake.world.channels.items():
+            for key, message in place.messages.items():
+                buttons = [button for row in message.get("components") or () for button in row["components"]]
+                if buttons:
+                    return channel, key, {button["label"]: button["custom_id"] for button in buttons}
+        return None
+
+    def press(self, person: int, channel: str, key: str, button: str) -> None:
+        self._fake.world.press(channel, self.person(person), key, button)
+
+    def form(self) -> bool:
+        opened = (one["acknowledged"] for one in self._fake.world.interactions.values())
+        return any(one is not None and one["type"] == 9 for one in opened)
+
+    def fill(self, person: int, channel: str, values: dict[str, str]) -> None:
+        self._fake.world.fill(self.person(person), values)
+
+
+class Slack(SlackEnd):
+    def question(self) -> tuple[str, str, dict[str, str]] | None:
+        for channel, place in self._fake.world.conversations.items():
+            for key, message in place.messages.items():
+                rows_ = [block["elements"] for block in message.get("blocks") or () if block["type"] == "actions"]
+                if rows_:
+                    return channel, key, {one["text"]["text"]: one["value"] for row in rows_ for one in row}
+        return None
+
+    def press(self, person: int, channel: str, key: str, button: str) -> None:
+        self._fake.press(channel, self.person(person), key, button)
+
+    def form(self) -> bool:
+        return bool(self._fake.methods.views)
+
+    def fill(self, person: int, channel: str, values: dict[str, str]) -> None:
+        self._fake.submit(channel, self.person(person), values)
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_on_a_platform_with_forms_the_mail_goes_out_once_as_it_was_edited(
+    home: Path, discord: FakeDiscord, slack: FakeSlack, relay: SmtpSink, platform: str
+) -> None:
+    end: Discord | Slack = Discord(discord) if platform == "discord" else Slack(slack)
+    mail = {"OPENEXECUTIVE_CHANNELS__EMAIL__ENABLED": "true"}
+    settings = {**base_settings(home / "data"), **end.settings(), **relay_settings(relay, EXECUTIVE), **mail}
+    async with running(settings, home, platform) as daemon:
+        end.direct(1, ASKED)
+        await daemon.until(lambda: end.question() is not None)
+        question = end.question()
+        assert question is not None
+        channel, key, keys = question
+        assert set(keys) == {"Approve", "Reject", "Edit …"}
+        end.press(2, channel, key, keys["Approve"])
+        await daemon.until(lambda: len(audited(home / "data", "proposal_refused")) == 1)
+        assert (state(home)["state"], to(relay, KIM)) == ("proposed", [])
+        end.press(0, channel, key, keys["Edit …"])
+        await daemon.until(end.form)
+        end.fill(0, channel, {"text": "We come on Tuesday."})
+        assert (await ended(daemon, home, "executed", "failed"))["state"] == "executed"
+        await daemon.until(lambda: any("done" in text and "Tuesday" in text for text in end.shown()))
+        assert end.question() is None, "what is decided has no buttons any more"
+        await daemon.settled()
+    (sent,) = to(relay, KIM)
+    assert body_of(sent).strip() == "We come on Tuesday."
 
 
 # --- by mail ----------------------------------------------------------------------------------------------------------
