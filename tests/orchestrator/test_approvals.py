@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -39,6 +39,7 @@ from bot.storage.database import Database
 from config.schema import Settings
 from tests.clock import START, FakeClock
 from tests.intake import events
+from tests.memory.desk import Desk
 from tests.orchestrator.office import Office, Said
 from tests.outbox.channel import ScriptedChannel
 from tests.sessions.rooms import CHANNEL, PEOPLE, Rooms
@@ -346,6 +347,32 @@ async def test_an_address_that_nobody_gave_is_inert_in_what_is_proposed(house: H
     await house.asks("send_email", **{**MAIL, "text": "See https://evil.example/?d=SECRET"})
     made = await house.proposal()
     assert "https://evil.example" not in str(made.final["text"])
+
+
+async def test_what_its_reader_cannot_see_is_named_before_anybody_says_yes(house: House) -> None:
+    desk = Desk(house.office.rooms)
+    secret = await desk.said(await desk.alone("ada"), "ada", "The price is 40 euros.")
+    mail: dict[str, Any] = {**MAIL, "text": "Our price is 40 euros.", "rests_on": [secret.handle]}
+    await house.asks("send_email", **mail)
+    (ask,) = await house.shown()
+    assert f"Tells them what they cannot see by themselves: {secret.handle}" in ask.text
+    assert "1 more that you may not see" in ask.text, "it was told in private"
+    assert "The price is" not in ask.text
+    await house.press(ask, "Approve")
+    await house.becomes(State.EXECUTED)
+    assert len(house.mail.ops) == 1
+
+
+async def test_what_rests_on_a_memory_that_was_taken_back_meanwhile_is_not_sent(house: House) -> None:
+    desk = Desk(house.office.rooms)
+    secret = await desk.said(await desk.alone("ada"), "ada", "The price is 40 euros.")
+    mail: dict[str, Any] = {**MAIL, "rests_on": [secret.handle]}
+    await house.asks("send_email", **mail)
+    (ask,) = await house.shown()
+    await desk.do("ada", "retract", secret)
+    await house.press(ask, "Approve")
+    assert (await house.becomes(State.FAILED)).failure is Failure.REFUSED
+    assert house.mail.ops == []
 
 
 # --- words instead of buttons -----------------------------------------------------------------------------------------
