@@ -96,6 +96,7 @@ class Ends:
             text = said_with_sources(decision.text, answered.sources)
             if text != decision.text:
                 text = await cleaned(text, permitted)
+            text = intents.told(text, answered.intents)
         greeting = await self._first_contact(rows[-1]) if isinstance(decision, Answer) else None
         if greeting is not None:
             text = f"{text}\n\n{FIRST_CONTACT}"
@@ -109,7 +110,6 @@ class Ends:
         keep = completed.keep
         if keep is not None and not keep.alone and isinstance(decision, Answer):
             text = f"{text}\n\n*{keeping.receipt(keep, prompted.current)}*"
-        text = intents.told(text, answered.intents)
         wider = await self._wider(turn, rows[-1]) if isinstance(decision, Answer) else None
         if wider is not None:
             text = f"*{wider.verdict} {UNSEEN}*\n\n{text}"
