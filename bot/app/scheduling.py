@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from bot.app.erasing import teller
@@ -30,6 +29,7 @@ from bot.orchestrator.tools import Tool
 from bot.outbox.service import Outbox
 from bot.scheduler import following
 from bot.scheduler.acting import Proposed
+from bot.scheduler.alarm import ApAlarm
 from bot.scheduler.model import Kind
 from bot.scheduler.service import Schedules
 from bot.scheduler.store import Claimed, Outcome
@@ -63,9 +63,7 @@ class Room:
         work.service("deliveries", following.run(self.store.database, self.store.clock, questions.look))
 
     async def _run(self) -> None:
-        # Its library is loaded only here: nobody waits for it at the start.
-        alarm = import_module("bot.scheduler.alarm").ApAlarm(self.worker.ring)
-        alarm.start()
+        alarm = ApAlarm(self.worker.ring)
         try:
             await self.worker.run(alarm)
         finally:
