@@ -116,6 +116,18 @@ def _consulted(p: Payload) -> str:
     return f"consulted {p['name']} ({p['model']}): {str(p['outcome']).replace('_', ' ')}"
 
 
+def _proposal(p: Payload) -> str:
+    return f"proposal {str(p['proposal'])[-6:]}"
+
+
+def _put_forward(p: Payload) -> str:
+    to = p["approvers"]
+    who = ", ".join(map(str, to)) if isinstance(to, list) else str(to)
+    how = "acts by standing permission" if p["automatic"] else f"{who} may decide"
+    tainted = "; others' text was read before" if p["tainted"] else ""
+    return f"put forward {p['action']} ({_proposal(p)}): {how}{tainted}"
+
+
 _SENTENCES: dict[str, Callable[[Payload], str]] = {
     "daemon_started": lambda p: (
         f"started, version {p['version']} (boot {p['boot']}): {_count(p['voided_turns'], 'turn')} to run again, "
@@ -160,6 +172,27 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
     "room_changed": _room,
     "setting_changed": lambda p: f"runs with settings {p['digest']}",
     "content_viewed": lambda p: f"read what was said in {p['session']}",
+    "proposal_made": _put_forward,
+    "proposal_shown": lambda p: (
+        f"{'reminded' if p['reminder'] else 'asked'} {p['person']} on {p['channel']} about {_proposal(p)}"
+    ),
+    "proposal_voted": lambda p: f"said {p['verdict']} to {_proposal(p)} on {p['channel']}",
+    "proposal_revised": lambda p: f"edited {_proposal(p)}",
+    "proposal_decided": lambda p: f"{_proposal(p)} is {str(p['state']).replace('_', ' ')}",
+    "proposal_no_response": lambda p: f"nobody answered {_proposal(p)} in time: it is not done",
+    "proposal_withdrawn": lambda p: f"withdrew {_proposal(p)}",
+    "proposal_refused": lambda p: (
+        f"has no say in {_proposal(p)} on {p['channel']}: {str(p['because']).replace('_', ' ')}"
+    ),
+    "action_started": lambda p: f"began {p['action']} of {_proposal(p)}",
+    "action_executed": lambda p: (
+        f"{p['action']} of {_proposal(p)} is done" + (", says a person who looked" if p["by_person"] else "")
+    ),
+    "action_failed": lambda p: f"{p['action']} of {_proposal(p)} failed: {p['failure']}",
+    "action_reversed": lambda p: (
+        f"{'took back' if p['done'] else 'could not take back'} {p['action']} of {_proposal(p)} ({p['severity']})"
+    ),
+    "class_mode_changed": lambda p: f"{p['action']}: {str(p['mode']).replace('_', ' ')} from now on",
     "auth_refused": lambda p: f"turned away at the {p['door']}, {_count(p['count'], 'time')}: {p['reason']}",
 }
 """What is said of an entry, after who did it."""

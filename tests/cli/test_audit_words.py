@@ -86,3 +86,21 @@ def test_what_another_version_wrote_is_told_too() -> None:
 )
 def test_actor(told: str, words: str) -> None:
     assert actor(told) == words
+
+
+def test_the_story_of_a_proposal_is_told_in_words() -> None:
+    one = {"proposal": "06h2yzq1g4nxqa278paq3kgh", "action": "send_email", "hash": "x"}
+    told = [
+        sentence("proposal_made", {**one, "approvers": ["ann"], "rests_on": [], "tainted": True, "automatic": False}),
+        sentence("proposal_shown", {**one, "person": "ann", "channel": "slack", "reminder": False}),
+        sentence("proposal_refused", {**one, "channel": "slack", "because": "not_an_approver"}),
+        sentence("proposal_decided", {**one, "state": "approved_with_edit"}),
+        sentence("action_executed", {**one, "by_person": False}),
+    ]
+    assert told == [
+        "put forward send_email (proposal aq3kgh): ann may decide; others' text was read before",
+        "asked ann on slack about proposal aq3kgh",
+        "has no say in proposal aq3kgh on slack: not an approver",
+        "proposal aq3kgh is approved with edit",
+        "send_email of proposal aq3kgh is done",
+    ]
