@@ -224,6 +224,20 @@ async def test_who_asked_is_told_what_came_of_it_once(house: House) -> None:
     assert house.mail.ops == []
 
 
+async def test_an_approver_is_asked_where_they_wrote_last(house: House) -> None:
+    wrote = replace(
+        events.message("w1", "hello", by=replace(events.sender("1"), address="boss@acme.example"),
+                       thread=Chain("email", (), "email:w"), live=False),
+        place=Place(PlaceKind.MAIL, "Work"), reply_path=ReplyPath("", "boss@acme.example", "email:w1"),
+    )  # fmt: skip
+    await house.office.intake.port("email").accept([wrote], None)
+    await house.mails("boss@acme.example")
+    await house.asks("send_email", **MAIL)
+    asked = (await house.mails("boss@acme.example", 2))[-1]
+    assert KIM in asked.text
+    assert not [op for op in house.office.channel.ops if isinstance(op, Ask)]
+
+
 @pytest.mark.parametrize("by", ["2", "3", "4", "9"], ids=["who asked", "a colleague", "a guest", "a stranger"])
 async def test_a_press_by_anybody_else_does_nothing_and_is_audited(house: House, by: str) -> None:
     await house.asks("send_email", **MAIL)
