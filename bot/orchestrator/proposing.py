@@ -253,30 +253,30 @@ class Proposing:
         text = payload.get("text")
         facts = list(planned.facts)
         plain = True
+        if isinstance(kind, Telling) and isinstance(text, str):
+            payload["text"] = inert(text, ending.links)
+            facts = list(dict.fromkeys((*facts, *_told_in(tx.connection, ending, text))))
+            hidden = _hidden(tx.connection, kind, payload, facts)
+            payload["discloses"] = list(hidden)
+            plain = not hidden and guard.written_to(tx.connection, planned.action, guard.whom(payload))
+        wish = Wish(
+            planned.action,
+            payload,
+            f"{ending.turn}:{proposal}",
+            planned.given.reason,
+            ending.session,
+            ending.turn,
+            person.id,
+            department,
+            tuple(facts),
+            planned.given.confidence,
+            ending.untrusted or taint.is_tainted(tx.connection, ending.session),
+            plain,
+            proposal,
+        )
         try:
-            if isinstance(kind, Telling) and isinstance(text, str):
-                payload["text"] = inert(text, ending.links)
-                facts = list(dict.fromkeys((*facts, *_told_in(tx.connection, ending, text))))
-                hidden = kind.hidden(tx.connection, payload, facts)
-                payload["discloses"] = list(hidden)
-                plain = not hidden and guard.written_to(tx.connection, planned.action, guard.whom(payload))
-            wish = Wish(
-                planned.action,
-                payload,
-                f"{ending.turn}:{proposal}",
-                planned.given.reason,
-                ending.session,
-                ending.turn,
-                person.id,
-                department,
-                tuple(facts),
-                planned.given.confidence,
-                ending.untrusted or taint.is_tainted(tx.connection, ending.session),
-                plain,
-                proposal,
-            )
             self._ledger.propose(tx, wish, Actor("model", ending.model), ending.now)
-        except PermanentError as error:
+        except PermanentError as error:  # nobody may decide any more: the last principal left meanwhile
             log.warning("proposal %s of turn %s is not made: %s", proposal, ending.turn, error.message)
 
     async def _way(self, person: Person) -> tuple[str, str, str] | None:
@@ -323,6 +323,15 @@ def _claims(connection: sa.Connection, scope: SessionScope, handles: Sequence[st
         if len(named) == 1:
             found[named[0].id] = named[0]
     return list(found.values())
+
+
+def _hidden(connection: sa.Connection, kind: Telling, payload: Payload, facts: Sequence[ClaimId]) -> list[ClaimId]:
+    """What its readers may not see by themselves. Where it must not go any more, nothing is named: the proposal says
+    what was wanted, and the guard will not let it be done."""
+    try:
+        return kind.hidden(connection, payload, facts)
+    except PermanentError:
+        return []
 
 
 def _told_in(connection: sa.Connection, ending: Ending, text: str) -> list[ClaimId]:
