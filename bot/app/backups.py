@@ -29,6 +29,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.logs import Redactor
 from bot.ledger import erasing as proposals
 from bot.outbox import held as held_out
+from bot.people import tokens
 from bot.scheduler import store as scheduler
 from bot.scheduler.model import JobState
 from bot.scheduler.tables import job
@@ -115,6 +116,9 @@ async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *
         now = store.clock.now()
         out = held_out.hold(tx, store.recorder, now)
         proposals.hold(tx, store.recorder, now)
+        # One may have been revoked since the backup was made: who needs one makes it anew.
+        for token in tokens.listed(tx.connection):
+            tokens.revoke(tx, store.recorder, token.id, ACTOR, now)
         if tx.execute(sa.select(sa.exists().where(job.c.state == JobState.ACTIVE.value))).scalar():
             scheduler.stop_firing(tx, store.recorder, ACTOR, RESTORED, now)
         waiting = held_in.hold(tx, now)

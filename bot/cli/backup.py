@@ -28,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
         print(
             "It is not encrypted, and holds the keys: keep it as safe as the data folder (backup.passphrase encrypts)."
         )
+    if to is not None:
+        print("Restoring it asks for erasures.jsonl beside it: the newest one is in the folder of the nightly backups.")
     if made["removed"]:
         print(f"deleted: {printable(', '.join(map(str, _list_of(made['removed']))))}")
     return 0

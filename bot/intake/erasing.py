@@ -37,8 +37,8 @@ from bot.storage.redaction import Redaction
 _WAITING = (InState.QUEUED.value, InState.CLAIMED.value)
 ERASED = "erased"
 FILE_FORGOTTEN = "forgotten"
-FORGETS = "forget"
-"""The command that names what is to be forgotten, maybe in its own words."""
+SEEKS = frozenset({"forget", "memories"})
+"""Commands that name what is to be forgotten in words of their own, from wherever they were given."""
 
 
 def erase(tx: Tx, span: Span, now: datetime) -> Erased:
@@ -131,7 +131,11 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     found = Redaction(statements=(_begin_anew(words),))
     rows = connection.execute(
         sa.select(inbox.c.seq, inbox.c.id, inbox.c.event, inbox.c.edit).where(
-            sa.or_(inbox.c.session_id.in_(sorted(words.own)), inbox.c.id.in_(sorted(words.quotes))),
+            sa.or_(
+                inbox.c.session_id.in_(sorted(words.own)),
+                inbox.c.id.in_(sorted(words.quotes)),
+                inbox.c.kind == "command",
+            ),
             inbox.c.address.is_distinct_from(ERASED),
         )
     )
@@ -193,7 +197,7 @@ def _without(event: InboundEvent, row_id: str, words: Words) -> InboundEvent:
             left = replace(left, attachments=files, quotes=quotes)
             return left if left == event else replace(left, raw=None)
         case CommandInvoked():
-            arguments = "" if event.name == FORGETS else words.line(event.arguments)
+            arguments = "" if event.name in SEEKS else words.line(event.arguments)
             left_command = replace(event, arguments=arguments, reply_path=_said(event.reply_path, words))
             return left_command if left_command == event else replace(left_command, raw=None)
         case FormSubmitted():

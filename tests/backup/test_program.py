@@ -48,6 +48,8 @@ async def test_a_backup_of_a_running_daemon_is_one_that_goes_on(home: Path) -> N
     settings = base_settings(home / "data") | {"OPENEXECUTIVE_BACKUP__PASSPHRASE": "correct horse battery"}
     daemon = await talk(settings, home)
     try:
+        token = await command("token", "create", "principal", settings=settings, home=home)
+        assert token.code == 0, token
         made = await command("backup", "--json", settings=settings, home=home)
         assert made.code == 0, made
         path = Path(json.loads(made.out)["path"])
@@ -74,6 +76,9 @@ async def test_a_backup_of_a_running_daemon_is_one_that_goes_on(home: Path) -> N
     assert done.code == 0, done
     assert "held for a look: 0" in done.out
     assert told(into) == [TOLD]
+    # One that is revoked after the backup must not open anything again.
+    (holds,) = rows(into, "SELECT revoked_at IS NULL AS holds FROM access_token")
+    assert not holds["holds"]
     again = base_settings(into) | {"OPENEXECUTIVE_BACKUP__PASSPHRASE": "correct horse battery"}
     verified = await command("audit", "verify", settings=again, home=home)
     assert verified.code == 0, verified

@@ -21,6 +21,7 @@ from bot.erasure.service import FINISH
 from bot.erasure.work import Beyond
 from bot.files.blobs import BlobFolder
 from bot.gateway.codec import load_operation
+from bot.gateway.events import Thread
 from bot.gateway.operations import Delete
 from bot.kernel.erasing import FORGOTTEN
 from bot.kernel.errors import PermanentError
@@ -314,6 +315,9 @@ async def test_the_command_that_asks_for_it_is_not_run_twice_and_keeps_no_words(
     made = await remember(office, said, session, QUOTE, STATEMENT)
     await office.hear(command("3", "forget", "the quillfeather thing"))
     await office.ended("answered", "answered", "answered")
+    # Looked for from another place, too.
+    await office.hear(command("4", "memories", "quillfeather", thread=Thread("test:room:9:t", "test:room:9")))
+    await office.ended("answered", "answered", "answered", "answered")
     await office.hear(edit("e", "1", f"{SAID} Really."))
     await forgets(office).memories([made.id], BOSS, f"because {QUOTE}, you know")
     assert await anywhere(office) == {}

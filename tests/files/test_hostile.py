@@ -37,7 +37,7 @@ async def side_by_side(extractor: Extractor, path: Path, sniffed: Sniffed) -> Ex
     assert isinstance(meanwhile, Extracted), meanwhile
     assert meanwhile.text == "another file"
     assert memory.size < 20 * MIB
-    assert gaps.longest < 0.1
+    assert gaps.longest < 0.25  # of the wall: the machine's own pauses are in it
     return result
 
 

@@ -17,11 +17,12 @@ def reason(raw: bytes, mail_from: str = "ann@corp.example") -> str | None:
 
 
 @pytest.mark.case(77)
-def test_case_77_own_mail_carries_the_mark_and_is_known_by_it() -> None:
-    op = Send(ReplyPath("", "ann@corp.example"), "", "text")
+@pytest.mark.parametrize(("answered", "mark"), [("<q@corp.example>", "auto-replied"), (None, "auto-generated")])
+def test_case_77_own_mail_carries_the_mark_and_is_known_by_it(answered: str | None, mark: str) -> None:
+    op = Send(ReplyPath("", "ann@corp.example", answered), "", "text")
     raw = compose(op, OutboxId("0123456789abcdefghjkmnpq"), OWN, [], START, again=False)
     parsed = mime.parse(raw)
-    assert parsed.first("auto-submitted") == "auto-replied"
+    assert parsed.first("auto-submitted") == mark
     assert reason(raw) == "loop"
     stranger_copy = raw.replace(b"executive@bot.example", b"executive@other.example")
     assert reason(stranger_copy) == "auto_submitted"
