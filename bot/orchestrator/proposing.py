@@ -32,6 +32,7 @@ from bot.memory import reading
 from bot.memory.model import Claim
 from bot.memory.reading import Purpose
 from bot.orchestrator.intents import Ending, Intent
+from bot.orchestrator.rooms_named import newest_thread
 from bot.orchestrator.tools import Asker, Outcome, Tool
 from bot.people import store as people
 from bot.people.model import Person
@@ -62,7 +63,10 @@ class Texted(Reasoned):
 
 
 class Messaging(Texted):
-    to: str = Field(description="who gets it: the person's name or id", min_length=1, max_length=80)
+    to: str | None = Field(None, description="who gets it: the person's name or id", min_length=1, max_length=80)
+    room: str | None = Field(
+        None, description="or the name of a room that the asker is in: its newest thread", min_length=1, max_length=120
+    )
 
 
 class Mailing(Texted):
@@ -86,7 +90,7 @@ class Remembering(Reasoned):
 
 WAITS = "Nothing is done before a person has said yes; say so, and to whom it was put."
 DESCRIPTIONS: Mapping[str, str] = {
-    "send_message": f"Propose a message to a person of the company, alone, where they are reached. {WAITS}",
+    "send_message": f"Propose a message to a person of the company, alone, or into a room. {WAITS}",
     "send_email": f"Propose a mail to any one address, inside or outside. {WAITS}",
     "reply_all": f"Propose an answer to the mail at hand that goes to everybody who got it. {WAITS}",
     "change_company_profile": f"Propose another content of a field of the company's profile. {WAITS}",
@@ -140,15 +144,29 @@ class Proposing:
     # --- one tool each ---------------------------------------------------------------------------------------------
 
     async def message(self, asker: Asker, arguments: Messaging) -> Outcome:
-        found = await self._database.read(lambda c: _person(c, arguments.to))
+        to, room, person = arguments.to, arguments.room, asker.person
+        if (to is None) == (room is None):
+            return Outcome("Say either to whom it goes, or into which room.", is_error=True)
+        if room is not None:
+            there = await self._database.read(lambda c: newest_thread(c, room, person)) if person else ONLY_COMPANY
+            if isinstance(there, str):
+                return Outcome(there, is_error=True)
+            thread, session = there
+            into = {
+                "to": [], "named": session.title or room, "channel": session.channel, "thread": thread,
+                "read_by": session.audience.value, "epoch": session.audience_epoch, "text": arguments.text,
+                "discloses": [],
+            }  # fmt: skip
+            return await self._propose(asker, "send_message", into, arguments)
+        found = await self._database.read(lambda c: _person(c, to or ""))
         if isinstance(found, str):
             return Outcome(found, is_error=True)
         way = await self._way(found)
         if way is None:
             return Outcome(f"{found.name} cannot be reached alone on any channel.", is_error=True)
-        channel, thread, address = way
+        channel, own, address = way
         payload = {
-            "to": [found.id], "named": found.name, "channel": channel, "thread": thread, "address": address,
+            "to": [found.id], "named": found.name, "channel": channel, "thread": own, "address": address,
             "text": arguments.text, "discloses": [],
         }  # fmt: skip
         return await self._propose(asker, "send_message", payload, arguments)

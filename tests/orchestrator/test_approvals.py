@@ -35,6 +35,7 @@ from bot.llm.model import Request, Text, ToolResult, ToolUse
 from bot.memory.service import Eraser
 from bot.people import store as people
 from bot.people.model import Change, Handle, Origin
+from bot.sessions.audience import Audience
 from bot.storage.database import Database
 from config.schema import Settings
 from tests.clock import START, FakeClock
@@ -336,6 +337,22 @@ async def test_a_message_to_a_colleague_reaches_them_alone_after_a_yes(house: Ho
     await house.becomes(State.EXECUTED)
     (sent,) = [each for each in house.office.channel.tried if each.thread == "test:dm:3"]
     assert sent.text == "Is the lease signed?"
+
+
+async def test_a_message_goes_into_the_newest_thread_of_a_room_that_the_asker_is_in(house: House) -> None:
+    desk = Desk(house.office.rooms)
+    await desk.room("ada", "bob", key="test:sales")
+    await desk.rooms.see(["2", "3"], 3, key="test:sales", title="Sales")
+    await desk.rooms.declare(Audience.ROOM, key="test:sales")
+    said: dict[str, Any] = {"text": "The lease is signed.", "reason": "asked"}
+    await house.asks("send_message", room="#sales", **said)
+    (ask,) = await house.shown()
+    assert "Into: Sales, read by room" in ask.text
+    await house.press(ask, "Approve")
+    await house.becomes(State.EXECUTED)
+    assert [each.text for each in house.office.channel.tried if each.thread == "test:sales"] == [said["text"]]
+    await house.asks("send_message", by="1", room="Sales", **said)
+    assert len(await house.office.database.read(lambda c: store.newest(c, 5))) == 1, "the boss is not in there"
 
 
 @pytest.mark.parametrize(
