@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.gateway.commands import COMMANDS, parse
+from bot.gateway.commands import immediate, typed
 
 SHOWN_TOLD = 200
 """Keys that a new connection is told of; the daemon can be in doubt only about the last ones."""
@@ -82,9 +82,9 @@ class Conversation:
 
     def say(self, say_id: str, text: str, files: Sequence[File] = ()) -> dict[str, object]:
         """`say_id` must sort after all earlier ones."""
-        command = parse(text)
+        command = typed(text)
         self._unaccepted[say_id] = said = _said(say_id, text, files)
-        self._open[say_id] = command is not None and COMMANDS[command.name].immediate
+        self._open[say_id] = command is not None and immediate(command.name)
         return said
 
     def unaccepted(self) -> list[dict[str, object]]:

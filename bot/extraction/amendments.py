@@ -112,7 +112,8 @@ _NOT_BUT = re.compile(
 )
 _NEW_NOT = re.compile(r"^(?P<new>.+?),?\s+(?:and )?(?:not|nicht)\s+(?P<old>[^,]+?)[.!]*$", re.IGNORECASE)
 _DENIES = re.compile(
-    r"\b(?:is|are|was|were|am|do|does|did|will|would|can|could|should|has|have|had|ist|sind|war|wird|hat|haben)$",
+    r"\b(?:is|are|was|were|am|do|does|did|will|would|can|could|should|has|have|had|ist|sind|war|wird|hat|haben"
+    r"|to|decided|agreed|resolved|concluded|opted|voted|chose|chosen|prefer|beschlossen|entschieden|vereinbart)$",
     re.IGNORECASE,
 )
 _INSTEAD_OF = re.compile(

@@ -280,7 +280,8 @@ def _decision(reading: Reading) -> Candidate | None:
             "canceled",
             "dropped",
         )
-        subject = reading.key_of_verb(f"choose {inner}" if chosen or _chosen_on(what) else infinitive(inner))
+        chosen = (chosen or _chosen_on(what)) and _AGAINST_DOING.match(what) is None
+        subject = reading.key_of_verb(f"choose {inner}" if chosen else infinitive(inner))
     return proposal(reading, Kind.DECISION, subject)
 
 
@@ -303,6 +304,10 @@ def _changed(reading: Reading) -> Candidate | None:
 def _shaped(reading: Reading) -> Candidate | None:
     subject = shapes.fact(reading.text, reading.by.said_at, reading.by.zone)
     return None if subject is None else proposal(reading, Kind.FACT, subject)
+
+
+_AGAINST_DOING = re.compile(r"^against\s+\w{3,}ing\s+(?:an?|the|our|any|to|with|in)\b", re.IGNORECASE)
+"""Not to do it, said of the same thing as to do it."""
 
 
 def _chosen_on(what: str) -> bool:

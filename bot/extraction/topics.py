@@ -181,7 +181,7 @@ def of_timed(phrase: str, speaker: str = "") -> str | None:
 def of_verb(phrase: str, at: datetime, zone: str) -> str:
     """The key of what is decided or done: a verb phrase without its subject."""
     bare = re.sub(
-        r"^(?:not|never|no longer|nicht|to|zu|now|also|instead|just)\s+", "", phrase.strip(), flags=re.IGNORECASE
+        r"^(?:(?:not|never|no longer|nicht|to|zu|now|also|instead|just)\s+)+", "", phrase.strip(), flags=re.IGNORECASE
     )
     bare = bare.rstrip(" .!")
     chosen = _CHOICE.match(bare)
@@ -239,7 +239,7 @@ def _plainly(bare: str, at: datetime, zone: str) -> str:
 _FILLER_WORDS = """
     the a an our my his her their its new more additional another some any two three four five six seven eight nine
     ten one only just also now first second der die das den ein eine einen unser unsere unseren zwei drei vier fünf
-    neue neuen zusätzliche
+    neue neuen zusätzliche not never no nicht nie niemals kein keine keinen keiner keinem
 """
 _FILLERS = frozenset(_FILLER_WORDS.split())
 

@@ -54,7 +54,11 @@ OF_MESSAGES = ("keep", "learn")
 """Words after a slash that are no commands: they stand in messages and are about their files, also when such a message
 has none of its own."""
 
-_LONE = re.compile(r"\A\s*/(?P<name>[A-Za-z]{2,32})(?:@(?P<bot>[A-Za-z0-9_]{3,64}))?\s*\Z")
+_WORD = re.compile(
+    r"\A\s*/(?P<name>[^\W\d_][\w-]{1,63})(?:@(?P<bot>[A-Za-z0-9_]{3,64}))?[.,:;!?]*(?:\s+(?P<rest>.*))?\s*\Z",
+    re.DOTALL,
+)
+"""A text whose first word is one after a slash; no path (`/etc/hosts`), which is an ordinary word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +78,16 @@ def parse(text: str) -> ParsedCommand | None:
     return ParsedCommand(match["name"].lower(), (match["rest"] or "").strip(), match["bot"])
 
 
-def typed(text: str, *, alone: bool) -> ParsedCommand | None:
-    """A command in what a person typed: a known one, or a single word after a slash that is none, which is better
-    called unknown than answered as if it were a remark. Anything longer, and paths, are ordinary text. `alone`: nothing
-    (no file, no further lines) came with the text."""
+def typed(text: str) -> ParsedCommand | None:
+    """A command in what a person typed: a known one, or else the word after a slash that the text begins with. That is
+    better called unknown, whatever follows it, than taken as a remark: a mistyped command is nothing to remember."""
     known = parse(text)
-    lone = _LONE.match(text) if known is None and alone else None
-    return (
-        known
-        if lone is None or lone["name"].lower() in OF_MESSAGES
-        else ParsedCommand(lone["name"].lower(), "", lone["bot"])
-    )
+    if known is not None:
+        return known
+    word = _WORD.match(text)
+    if word is None or word["name"].lower() in OF_MESSAGES:
+        return None
+    return ParsedCommand(word["name"].lower(), (word["rest"] or "").strip(), word["bot"])
 
 
 def immediate(name: str) -> bool:

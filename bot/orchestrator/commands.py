@@ -59,9 +59,23 @@ def run(tx: Tx, recorder: Recorder, asked: Asked) -> str:
 
 
 def _unknown(tx: Tx, recorder: Recorder, asked: Asked) -> str:
-    near = get_close_matches(asked.event.name, COMMANDS, 1)
-    meant = f" Did you mean `/{near[0]}`?" if near else ""
-    return f"I know no command `/{asked.event.name}`.{meant} `/help` lists those that I know."
+    name = asked.event.name
+    near = [_MEANT[name]] if name in _MEANT else get_close_matches(name, COMMANDS, 1)
+    meant = f"; did you mean `/{near[0]}`?" if near else "."
+    return f"I know no command `/{name}`{meant} `/help` lists those that I know."
+
+
+_MEANT = {
+    "undo": "retract",
+    "dispute": "retract",
+    "delete": "forget",
+    "erase": "forget",
+    "edit": "correct",
+    "change": "correct",
+    "list": "memories",
+    "search": "memories",
+}
+"""Words that other programs have for it."""
 
 
 def _help(tx: Tx, recorder: Recorder, asked: Asked) -> str:

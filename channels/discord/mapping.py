@@ -56,7 +56,7 @@ def message(payload: Payload, where: Where, rules: Rules, lookup: Lookup) -> tup
     message_id = int(payload["id"])
     own_ref = ref(where.channel, message_id)
     addressed = _addressed(payload, where, rules.me)
-    command = _command(payload, body, rules.me, alone=not attachments)
+    command = _command(payload, body, rules.me)
     if command is not None and addressed is not Addressed.NOT:
         return (
             CommandInvoked(
@@ -177,13 +177,13 @@ def _answered(payload: Payload, where: Where) -> str | None:
     return ref(int(reference.get("channel_id") or where.channel), int(reference["message_id"]))
 
 
-def _command(payload: Payload, body: Body, me: Me, *, alone: bool) -> ParsedCommand | None:
+def _command(payload: Payload, body: Body, me: Me) -> ParsedCommand | None:
     """A command in the sender's own words, at the start or behind our name."""
     if payload.get("message_snapshots") or any(s.start == 0 and s.kind is not SpanKind.OWN for s in body.spans):
         return None
     written = str(payload.get("content") or "")
     words = readable(without_mention(written, me.id), payload.get("mentions", ()), lambda _kind, _id: None)
-    return typed(words, alone=alone)
+    return typed(words)
 
 
 def _sender(payload: Payload, me: Me) -> Sender:

@@ -135,7 +135,7 @@ def to_event(
     )
     sent_at = _sent_at(parsed, envelope.received_at)
     addressed = _addressed(parsed, own)
-    command = _command(body, alone=not attachments) if automatic is None and addressed is not Addressed.NOT else None
+    command = _command(body) if automatic is None and addressed is not Addressed.NOT else None
     if command is not None:
         return CommandInvoked(
             keys=keys, ref=this, thread=thread, place=place, sender=sender, name=command.name,
@@ -263,10 +263,10 @@ def _addressed(parsed: ParsedMail, own: Own) -> Addressed:
     return Addressed.NOT if guards.is_list(parsed) and not named else Addressed.DIRECT
 
 
-def _command(body: Body, *, alone: bool) -> commands.ParsedCommand | None:
+def _command(body: Body) -> commands.ParsedCommand | None:
     """A command stands on the first own line; what follows it in a mail is not its argument."""
     lines = [line for line in body.own().splitlines() if line.strip()]
-    return commands.typed(lines[0], alone=alone and len(lines) == 1) if lines else None
+    return commands.typed(lines[0]) if lines else None
 
 
 def _sent_at(parsed: ParsedMail, received_at: datetime) -> datetime:

@@ -73,7 +73,7 @@ class Mapper(Surroundings):
         own_ref = ref(self.me.team, channel, ts)
         path = ReplyPath(thread.key, sender.address, own_ref)
         place = self.place(event)
-        command = self._command(event, alone=not attachments) if addressed is not Addressed.NOT else None
+        command = self._command(event) if addressed is not Addressed.NOT else None
         if command is not None:
             name, arguments = command
             return (
@@ -104,13 +104,13 @@ class Mapper(Surroundings):
             ),
         )
 
-    def _command(self, event: Payload, *, alone: bool) -> tuple[str, str] | None:
+    def _command(self, event: Payload) -> tuple[str, str] | None:
         """A command in the sender's own words, at the start or behind our name."""
         words = without_mention(str(event.get("text") or ""), self.me.user)
         own = body_of({"text": words}, self.facts.name)
         if own.spans and own.spans[0].kind is not SpanKind.OWN:
             return None
-        found = typed(own.own(), alone=alone)
+        found = typed(own.own())
         return None if found is None or found.bot is not None else (found.name, found.arguments)
 
     def _changed(self, event: Payload, keys: tuple[str, ...]) -> tuple[InboundEvent, ...]:

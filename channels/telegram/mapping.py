@@ -114,7 +114,7 @@ def _message(message: Message, me: Me, members: Members, limit: int) -> tuple[In
     own_ref = ref(message.chat.id, message.message_id)
     path = ReplyPath(thread.key, sender.address, own_ref)
     named = mentions(message, me)
-    command = _command(body, named, me, alone=not attachments)
+    command = _command(body, named, me)
     addressed = _addressed(message, me, named)
     answered = answered_message(message)
     if command is not None and addressed is not Addressed.NOT:
@@ -219,7 +219,7 @@ def _form(
     )
 
 
-def _command(body: Body, named: tuple[tuple[int, int], ...], me: Me, *, alone: bool) -> ParsedCommand | None:
+def _command(body: Body, named: tuple[tuple[int, int], ...], me: Me) -> ParsedCommand | None:
     """A command in the sender's own words, at the start or behind our name, that is not for another bot. The platform's
     own button begins a conversation with `/start`."""
     if any(span.start == 0 and span.kind is not SpanKind.OWN for span in body.spans):
@@ -227,7 +227,7 @@ def _command(body: Body, named: tuple[tuple[int, int], ...], me: Me, *, alone: b
     text = body.own()
     if named and named[0][0] == 0 and not text.startswith("/"):
         text = text[named[0][1] :]
-    command = typed(text, alone=alone)
+    command = typed(text)
     if command is None or (command.bot is not None and command.bot.lower() != me.username.lower()):
         return None
     return replace(command, name="help") if command.name == START else command

@@ -108,7 +108,7 @@ def event(say: Say, thread: str, person: str, now: datetime) -> MessageReceived 
     where = Thread(thread, thread)
     place = Place(PlaceKind.DIRECT, NAME)
     sender = Sender(person, person, Nature.PERSON, Proof.LOCAL)
-    command = typed(say.text, alone=not say.files)
+    command = typed(say.text)
     if command is not None:
         alone = ALONE if immediate(command.name) else ""
         path = ReplyPath(thread, person, say.id + alone)

@@ -109,6 +109,38 @@ def test_corrections_take_the_place_of_what_they_correct(texts: list[str], stand
     assert desk.pending == []
 
 
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        ("We decided to open a shop in Oslo.", "We decided not to open a shop in Oslo."),
+        ("We decided to open a shop in Oslo.", "We decided against opening a shop in Oslo."),
+        ("We decided to open a shop in Oslo.", "We decided to open no shop in Oslo."),
+        ("We decided to use AWS.", "We decided not to use AWS."),
+        (
+            "Wir haben beschlossen, einen Laden in Oslo zu eröffnen.",
+            "Wir haben beschlossen, keinen Laden in Oslo zu eröffnen.",
+        ),
+        (
+            "Wir haben beschlossen, den Laden in Oslo zu eröffnen.",
+            "Wir haben beschlossen, den Laden in Oslo nicht zu eröffnen.",
+        ),
+        ("Wir haben beschlossen, nach Oslo zu gehen.", "Wir haben beschlossen, nicht nach Oslo zu gehen."),
+    ],
+)
+def test_a_decision_against_takes_the_place_of_the_one_for_it_and_disputes_another_s(yes: str, no: str) -> None:
+    for first, then in ((yes, no), (no, yes)):
+        desk = Desk()
+        desk.hears(first)
+        desk.hears(then)
+        assert desk.told() == [then]
+        assert desk.pending == []
+        desk.hears(first, "jonas")
+        assert [(each.statement, each.status.value) for each in desk.standing] == [
+            (then, "disputed"),
+            (first, "disputed"),
+        ]
+
+
 def test_a_correction_keeps_owner_and_takes_the_new_day() -> None:
     desk = Desk()
     desk.hears("Maria will send the deck by Friday.")

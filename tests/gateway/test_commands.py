@@ -15,30 +15,35 @@ from bot.gateway.commands import COMMANDS, ParsedCommand, immediate, parse, type
         ("/room company", ParsedCommand("room", "company", None)),
         ("/foo", ParsedCommand("foo", "", None)),
         (" /Foo@some_bot\n", ParsedCommand("foo", "", "some_bot")),
-        ("/foo bar", None),
+        ("/foo bar", ParsedCommand("foo", "bar", None)),
+        ("/corect ab12cd Our runway is 12 months.", ParsedCommand("corect", "ab12cd Our runway is 12 months.", None)),
+        ("/remember: we launch\nin May", ParsedCommand("remember", "we launch\nin May", None)),
+        ("/Stop!", ParsedCommand("stop", "", None)),
+        ("/vergiß das", ParsedCommand("vergiß", "das", None)),
+        ("/etc/hosts is wrong", None),
+        ("etc /foo bar", None),
         ("/usr/bin", None),
         ("/usr", ParsedCommand("usr", "", None)),
         ("/etc/", None),
         ("/2024", None),
-        ("/v2", None),
+        ("/v2", ParsedCommand("v2", "", None)),
         ("/", None),
         ("/s", None),
         ("//foo", None),
-        ("/foo.", None),
-        ("/größe", None),
+        ("/foo.", ParsedCommand("foo", "", None)),
+        ("/größe", ParsedCommand("größe", "", None)),
         ("foo", None),
         ("and/or", None),
-        ("/" + "a" * 33, None),
+        ("/" + "a" * 65, None),
         ("", None),
     ],
 )
 def test_typed(text: str, command: ParsedCommand | None) -> None:
-    assert typed(text, alone=True) == command
+    assert typed(text) == command
 
 
-def test_an_unknown_word_that_does_not_stand_alone_is_text() -> None:
-    assert typed("/foo", alone=False) is None
-    assert typed("/help", alone=False) == parse("/help") == ParsedCommand("help", "", None)
+def test_only_a_known_one_is_parsed() -> None:
+    assert typed("/help") == parse("/help") == ParsedCommand("help", "", None)
     assert parse("/foo") is None
 
 
@@ -48,5 +53,5 @@ def test_nothing_unknown_is_immediate() -> None:
 
 
 def test_a_lone_keep_is_a_message_about_the_file_before_it() -> None:
-    assert typed("/keep", alone=True) is None
-    assert typed("/Learn", alone=True) is None
+    assert typed("/keep") is None
+    assert typed("/Learn these") is None

@@ -111,6 +111,16 @@ def test_every_command_of_the_lane_has_its_handler() -> None:
     assert {name for name, each in COMMANDS.items() if not each.immediate} == set(HANDLERS)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("corect", "; did you mean `/correct`?"), ("dispute", "; did you mean `/retract`?"), ("xyzzy", ".")],
+)
+async def test_a_mistyped_command_is_told_and_never_remembered(talk: Talk, name: str, meant: str) -> None:
+    said = await talk.say(name, "ab12cd Our runway is 12 months.", by="2")
+    assert said.startswith(f"I know no command `/{name}`{meant} ")
+    assert await talk.office.audited("memory_written") == []
+
+
 # --- looking ---------------------------------------------------------------------------------------------------------
 
 

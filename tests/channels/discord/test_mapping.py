@@ -260,6 +260,7 @@ def test_names_are_shown_and_cleaned() -> None:
         (f"{NAMED} /status", TEXT, "status", ""),
         (f"{NAMED}, /room this is <#200>", TEXT, "room", "this is <#200>"),
         ("/stop", OURS, "stop", ""),
+        ("/corect some words", DIRECT, "corect", "some words"),
     ],
 )
 def test_typed_commands(text: str, where: Where, name: str, arguments: str) -> None:
@@ -271,7 +272,13 @@ def test_typed_commands(text: str, where: Where, name: str, arguments: str) -> N
 
 
 def test_what_is_no_command() -> None:
-    for text, where in (("/new", TEXT), ("/new", THREAD), ("/unknown words", DIRECT), ("> /new", DIRECT)):
+    for text, where in (
+        ("/new", TEXT),
+        ("/new", THREAD),
+        ("/unknown words", TEXT),
+        ("/etc/hosts is wrong", DIRECT),
+        ("> /new", DIRECT),
+    ):
         assert isinstance(events(payload(text), where)[0], MessageReceived)
 
 

@@ -210,6 +210,7 @@ def test_case_99_html_marks_help_where_the_text_has_none() -> None:
         ("\n\n/room  board\n\nThanks!", "room", "board"),
         ("/stop\n\n-- \nAnn", "stop", ""),
         ("/unknown\n\n-- \nAnn", "unknown", ""),
+        ("/corect ab12cd May\nand more", "corect", "ab12cd May"),
         ("/New\n\nOn 1 Feb 2026, Exec wrote:\n> old", "new", ""),
     ],
 )
@@ -223,7 +224,7 @@ def test_command_on_the_first_own_line(body: str, name: str, arguments: str) -> 
     ("body", "headers"),
     [
         ("Please /stop", {}),
-        ("/unknown\nand more", {}),
+        ("/etc/hosts is wrong\nand more", {}),
         ("> /stop\n", {}),
         ("-- \n/stop\n", {}),
         ("---------- Forwarded message ---------\nFrom: Eve <e@x.example>\n\n/stop\n", {}),

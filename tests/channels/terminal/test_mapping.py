@@ -23,16 +23,18 @@ def test_a_say_is_a_message_of_the_person_in_their_own_thread() -> None:
     assert load_event(dump_event(said)) == said
 
 
-@pytest.mark.parametrize("text", ["/help", "  /NEW  ", "/room company", "/stop", "/status", "/unknown"])
-def test_known_words_and_a_lone_unknown_one_are_commands(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["/help", "  /NEW  ", "/room company", "/stop", "/status", "/unknown", "/unknown words"]
+)
+def test_known_and_unknown_words_after_a_slash_are_commands(text: str) -> None:
     said = event(Say("id1", text), MAIN, "anna", START)
     assert isinstance(said, CommandInvoked)
     assert said.name == text.strip().split()[0][1:].lower()
     assert load_event(dump_event(said)) == said
 
 
-@pytest.mark.parametrize("text", ["/etc/passwd", "/unknown words", "say /help"])
-def test_other_words_after_a_slash_are_text(text: str) -> None:
+@pytest.mark.parametrize("text", ["/etc/passwd is wrong", "/keep this", "say /help"])
+def test_paths_and_words_about_files_are_text(text: str) -> None:
     assert isinstance(event(Say("id1", text), MAIN, "anna", START), MessageReceived)
 
 
