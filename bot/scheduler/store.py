@@ -161,17 +161,22 @@ def of_owner(connection: sa.Connection, owner: PersonId | None, states: Sequence
     return [_job(row) for row in connection.execute(query.order_by(job.c.next_at.is_(None), job.c.next_at, job.c.id))]
 
 
+def _fires() -> sa.ColumnElement[bool]:
+    """Active, and not at work: a job that takes longer than its interval does not overlap itself. What came meanwhile
+    is looked at when it has ended, like what was missed while nothing ran."""
+    busy = sa.exists().where(occurrence.c.job_id == job.c.id, exactly(occurrence.c.run, Run.CLAIMED.value))
+    return sa.and_(exactly(job.c.state, JobState.ACTIVE.value), ~busy)
+
+
 def next_due(connection: sa.Connection) -> datetime | None:
     found: datetime | None = connection.execute(
-        sa.select(sa.func.min(job.c.next_at, type_=job.c.next_at.type)).where(
-            exactly(job.c.state, JobState.ACTIVE.value)
-        )
+        sa.select(job.c.next_at).where(_fires()).order_by(job.c.next_at, job.c.id).limit(1)
     ).scalar()
     return found
 
 
 def due(connection: sa.Connection, now: datetime, limit: int, *, upkeep_only: bool) -> list[Job]:
-    query = sa.select(job).where(exactly(job.c.state, JobState.ACTIVE.value), job.c.next_at <= now)
+    query = sa.select(job).where(_fires(), job.c.next_at <= now)
     if upkeep_only:
         query = query.where(job.c.kind == Kind.UPKEEP.value)
     return [_job(row) for row in connection.execute(query.order_by(job.c.next_at, job.c.id).limit(limit))]

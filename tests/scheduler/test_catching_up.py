@@ -15,9 +15,11 @@ DAILY = Cron("0 9 * * *")
 DAY = timedelta(days=1)
 
 
-def job(rule: Rule = DAILY, *, next_at: datetime | None = NINE, grace: timedelta = timedelta(hours=2)) -> Job:
+def job(
+    rule: Rule = DAILY, *, next_at: datetime | None = NINE, grace: timedelta = timedelta(hours=2), name: str = "j"
+) -> Job:
     return Job(
-        JobId("j"), Kind.REMINDER, "t", rule, "UTC", PersonId("ann"), None, {}, grace, JobState.ACTIVE, next_at, 0,
+        JobId(name), Kind.REMINDER, "t", rule, "UTC", PersonId("ann"), None, {}, grace, JobState.ACTIVE, next_at, 0,
         NINE - DAY, None, 1,
     )  # fmt: skip
 
@@ -42,6 +44,7 @@ def test_what_was_missed_runs_once_or_is_skipped(now: datetime, expected: Due) -
     assert due(job(), now) == expected
 
 
+@pytest.mark.case(113)
 def test_a_job_without_grace_runs_when_it_is_only_a_moment_late() -> None:
     now = NINE + timedelta(seconds=59)
     assert due(job(grace=timedelta(0)), now) == Due(NINE, None, 0, NINE + DAY)

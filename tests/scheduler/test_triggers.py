@@ -98,6 +98,8 @@ def test_weekly_and_monthly_rules_are_due_at_most_once_for_each_time_of_a_date(t
     assert max(Counter(each.date() for each in local).values()) == most
 
 
+@pytest.mark.case(114)
+@pytest.mark.case(115)
 def test_the_autumn_hour_fires_once_and_the_gap_at_its_end() -> None:
     def local(day: date) -> list[str]:
         after = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo("Europe/Berlin")) - timedelta(seconds=1)

@@ -80,11 +80,6 @@ class Desk:
         return sorted(entry.type for entry in entries if entry.type in types)
 
 
-@pytest.fixture
-def desk(database: Database, recorder: Recorder, clock: FakeClock, supervisor: Supervisor) -> Desk:
-    return Desk(database, recorder, clock, supervisor)
-
-
 async def test_one_of_two_processes_fires(desk: Desk) -> None:
     await desk.add(job())
     a, b = desk.worker("a"), desk.worker("b")
