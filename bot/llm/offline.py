@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from bot.llm import lexical, offline_acting, offline_memory, offline_scheduling, offline_tools, tokens
+from bot.llm import exact, lexical, offline_acting, offline_memory, offline_scheduling, offline_tools, tokens
 from bot.llm.layout import Words, words
 from bot.llm.model import (
     Block,
@@ -30,7 +30,7 @@ from bot.llm.model import (
     ToolResult,
     Usage,
 )
-from bot.llm.offline_memory import Line
+from bot.llm.offline_memory import Line, Withdrawn
 from bot.llm.repair import NO_TEXT
 
 NAME = "offline"
@@ -84,12 +84,20 @@ _REQUEST = (
     r"|publish|remind|remove|reply|review|rewrite|run|schedule|search|send|set|show|suggest|summari[sz]e|tell|translate"
     r"|update(?!:)|write|schreib\w*|erstell\w*|such\w*|sende|zeig\w*)\b(?!\s+(is|are|was|were|will|has|had)\b).*)"
 )
+_PUTS_RIGHT = (
+    r"((no|actually|correction|sorry|wait|rather|i mean|i meant|nein|doch|korrektur|genauer|tatsächlich)\b[\s,:;.–-]*)+"
+    r"(it|that|this|they|he|she|es|das|er|sie)\b(['’]s|['’]re|\s)"
+)
 _OPENER = r"((and|so|ok(ay)?|well|also|hi|hello|hey|please|und|also|hallo)\b[\s,:;!.–-]*)+"
 _MONTHS = "January February March April May June July August September October November December"
 
 
 _SHORT = 300
 """Characters of a sentence that are looked at, besides its last one."""
+
+
+_NOT_WHOLE = 0.99
+"""Most that a sentence carries of a question whose names and numbers are not all in it."""
 
 
 class Act(Enum):
@@ -107,6 +115,12 @@ class _Told:
 
     text: str
     by: Words
+    about: str = ""
+    """The sentence before it that it puts right without naming its subject again."""
+
+    @property
+    def searched(self) -> str:
+        return f"{self.about} {self.text}" if self.about else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,7 @@ class _Known:
     library: bool
     found: Mapping[str, str]
     remembered: Sequence[Line]
+    withdrawn: Sequence[Withdrawn]
 
 
 class OfflineModel:
@@ -148,16 +163,18 @@ def answer(request: Request, questions: tuple[str, ...] = ()) -> str:
     """The reply to all messages of the request's last message of people, in their order, with what was looked up for
     the `questions`."""
     history, last = _parted(request)
-    told = [one for message in history for said in words(message) for one in _tellings(said)]
+    gone = offline_memory.withdrawn(last)
+    told = _told(history, gone)
     found = offline_tools.found(request, questions)
-    known = _Known(told, offline_tools.has_library(request), found, offline_memory.remembered(last))
+    known = _Known(told, offline_tools.has_library(request), found, offline_memory.remembered(last), gone)
     new = words(last)
     several = len({said.speaker for said in new}) > 1
     paragraphs: list[str] = []
     for said in new:
         reply = _reply(said, known)
         paragraphs.append(f"{said.speaker}: {reply}" if several and said.speaker else reply)
-        told += _tellings(said)
+        for sentence in _tellings(said):
+            told.append(_telling(sentence, said, told))
     if any(isinstance(block, Image) for block in last.content):
         paragraphs.append(NO_IMAGES)
     if not paragraphs:
@@ -187,20 +204,20 @@ def _questions(request: Request) -> tuple[str, ...]:
     if not request.tools and not _is_results(request.messages[-1]):
         return ()
     history, last = _parted(request)
-    told = [one for message in history for said in words(message) for one in _tellings(said)]
+    told = _told(history, offline_memory.withdrawn(last))
     remembered = offline_memory.remembered(last)
     asked: list[str] = []
     for said in words(last):
         for sentence in _own_sentences(said.text):
             act = classify(sentence)
             if act is Act.STATEMENT:
-                told.append(_Told(sentence, said))
+                told.append(_telling(sentence, said, told))
             elif act is Act.REQUEST and offline_tools.is_lookup(sentence):
                 asked.append(sentence)
             elif act is Act.QUESTION:
-                match = lexical.best(sentence, [one.text for one in told])
+                match = _match(sentence, told)
                 known = offline_memory.told(sentence, remembered)
-                if (match is None or match.share < 1) and (known is None or known[1] < 1):
+                if (match is None or match.share < 1) and (known is None or known.share < 1):
                     asked.append(sentence)
     return tuple(dict.fromkeys(asked))
 
@@ -221,7 +238,7 @@ def _reply(said: Words, known: _Known) -> str:
     for sentence, act in acts:
         match act:
             case Act.STATEMENT:
-                told.append(_Told(sentence, said))
+                told.append(_telling(sentence, said, told))
             case Act.QUESTION:
                 parts.append(_answered(sentence, told, said, known))
             case Act.REQUEST:
@@ -238,16 +255,44 @@ def _reply(said: Words, known: _Known) -> str:
 
 def _answered(question: str, told: list[_Told], asker: Words, known: _Known) -> str:
     """What is remembered and what people said comes first, then what was looked up. A remembered line that fits as
-    well as somebody's words counts more: it may have been corrected since."""
-    match = lexical.best(question, [one.text for one in told])
+    well as somebody's words counts more, unless these were said after it."""
+    match = _match(question, told)
     remembered = offline_memory.told(question, known.remembered)
     found = known.found.get(question)
     said = None if match is None else _recall(match, told, asker)
-    if remembered is not None and (match is None or remembered[1] >= match.share):
-        said = remembered[0]
+    if remembered is not None and (
+        match is None
+        or remembered.share > match.share
+        or (remembered.share == match.share and not _later(match.index, told, remembered.line, known.withdrawn))
+    ):
+        said = remembered.text
     if said is not None:
         return f"{said}\n{found}" if found else said
     return found or (NOT_FOUND if known.library else NOTHING)
+
+
+def _match(question: str, told: Sequence[_Told]) -> lexical.Match | None:
+    """What somebody said that carries most of the question, of what has the names and numbers in it."""
+    texts = [one.searched for one in told]
+    places, whole = exact.fitting(question, texts, [one.by.speaker for one in told])
+    match = lexical.best(question, [texts[place] for place in places])
+    if match is None:
+        return None
+    return lexical.Match(places[match.index], match.share if whole else min(match.share, _NOT_WHOLE))
+
+
+def _later(index: int, told: Sequence[_Told], line: Line, gone: Sequence[Withdrawn]) -> bool:
+    """Whether a sentence was said after a remembered line: what it says may not be remembered yet. A line's own
+    sentence is told by its words; one that a person corrected, by when they did; else the days decide."""
+    at = told[index].by.at
+    corrected = [each.at for each in gone if each.instead == line.handle]
+    if corrected and at is not None:
+        return at > max(corrected)
+    words = set(lexical.terms(line.statement))
+    more = {place: set(lexical.terms(one.text)) - words for place, one in enumerate(told) if _holds(words, one)}
+    if more:
+        return index > min(more, key=lambda place: (len(more[place]), -place))
+    return at is not None and at.date().isoformat() > line.day
 
 
 def _starts(pattern: str, text: str) -> re.Match[str] | None:
@@ -289,10 +334,33 @@ def _own_sentences(text: str) -> tuple[str, ...]:
     return found if len(found) <= MOST else found[: MOST // 2] + found[-MOST // 2 :]
 
 
-def _tellings(said: Words) -> Iterator[_Told]:
+def _holds(words: set[str], told: _Told) -> bool:
+    return words <= set(lexical.terms(told.text))
+
+
+def _tellings(said: Words) -> Iterator[str]:
     for sentence in _own_sentences(said.text):
         if sentence != NO_TEXT and classify(sentence) is Act.STATEMENT:
-            yield _Told(sentence, said)
+            yield sentence
+
+
+def _told(history: Sequence[Message], gone: Sequence[Withdrawn]) -> list[_Told]:
+    """What people said in the history and what still holds."""
+    told: list[_Told] = []
+    for message in history:
+        for said in words(message):
+            for sentence in _tellings(said):
+                told.append(_telling(sentence, said, told))
+    return [one for one in told if offline_memory.holds(one.text, one.by, gone)]
+
+
+def _telling(sentence: str, said: Words, told: Sequence[_Told]) -> _Told:
+    """`Actually, it is 12 euros.` is about what its writer said last."""
+    if _starts(_PUTS_RIGHT, sentence):
+        before = next((one for one in reversed(told) if one.by.speaker == said.speaker), None)
+        if before is not None:
+            return _Told(sentence, said, before.about or before.text)
+    return _Told(sentence, said)
 
 
 def _recall(match: lexical.Match, told: list[_Told], asker: Words) -> str:

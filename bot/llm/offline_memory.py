@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from bot.llm import lexical
-from bot.llm.layout import plain
+from bot.llm import exact, lexical
+from bot.llm.layout import Words, plain
 from bot.llm.model import Message, Text
 
 MOST = 6
 """Lines of a list."""
 _BLOCK = re.compile(r"\s*<past_decisions\b[^>]*>(.*?)</past_decisions>", re.DOTALL)
 _LINE = re.compile(r"- \[(\w+) (\d{4}-\d\d-\d\d) (\w+), ([^\]]*)\] (.*)")
+_NO_LONGER = re.compile(r"- at (\S+): “(.*)” \((?:taken back|replaced|corrected) (\S+?)(?:; see (\w+))?\)")
 _KINDS = (
     ("initiative", r"initiatives?|projects?|working on|under way|vorhaben|initiativen|projekte?"),
     ("advice", r"advis\w*|advice|recommend\w*|suggest\w*|geraten|empfohlen|empfehl\w*"),
@@ -33,25 +35,73 @@ class Line:
     """Who, why, validity, as the block tells them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Words of the conversation that no longer hold, as the block tells them."""
+
+    quote: str
+    said_at: datetime
+    at: datetime
+    instead: str | None
+    """The handle of the line that holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    share: float
+    """Of the question that it carries."""
+    line: Line
+    """The first of them."""
+
+
+def withdrawn(message: Message) -> tuple[Withdrawn, ...]:
+    """What the block of a message says is no longer true."""
+    found = (_NO_LONGER.fullmatch(plain(line.strip())) for line in _block(message).splitlines())
+    return tuple(
+        Withdrawn(each[2], datetime.fromisoformat(each[1]), datetime.fromisoformat(each[3]), each[4])
+        for each in found
+        if each
+    )
+
+
+def holds(sentence: str, by: Words, gone: Sequence[Withdrawn]) -> bool:
+    """Whether a sentence of the conversation is not among the words that no longer hold."""
+    flat = " ".join(sentence.split())
+    return not any(by.at == each.said_at and _same(flat, each.quote) for each in gone)
+
+
+def _same(sentence: str, quote: str) -> bool:
+    return sentence.startswith(quote[:-1]) if quote.endswith("…") else quote in sentence or sentence in quote
+
+
 def remembered(message: Message) -> tuple[Line, ...]:
     """The lines of the block that a message begins with. Only a block of its own counts, never people's words."""
+    return tuple(_lines(_block(message)))
+
+
+def _block(message: Message) -> str:
     for block in message.content:
         if isinstance(block, Text) and (match := _BLOCK.fullmatch(block.text.rstrip())):
-            return tuple(_lines(match[1]))
-    return ()
+            return match[1]
+    return ""
 
 
-def told(question: str, lines: Sequence[Line]) -> tuple[str, float] | None:
-    """What is remembered of it, and which share of the question that carries; None if too little."""
+def told(question: str, lines: Sequence[Line]) -> Answer | None:
+    """What is remembered of it; None if too little, or if none of it has the names and numbers of the question."""
+    places, whole = exact.fitting(question, [line.statement for line in lines], [line.details for line in lines])
+    if not whole:
+        return None
+    lines = [lines[place] for place in places]
     kind = next((name for name, words in _KINDS if re.search(rf"\b({words})\b", question, re.IGNORECASE)), None)
     fitting = [line for line in lines if kind is None or line.kind == kind]
     if kind is not None and fitting and not _subject(question):
-        return "\n".join(_said(line) for line in fitting[:MOST]), 1.0
+        return Answer("\n".join(_said(line) for line in fitting[:MOST]), 1.0, fitting[0])
     for among in (fitting, lines):
         asked = _subject(question) if among is fitting and kind else question
         match = lexical.best(asked, [line.statement for line in among])
         if match is not None:
-            return _said(among[match.index]), match.share
+            return Answer(_said(among[match.index]), match.share, among[match.index])
     return None
 
 

@@ -21,6 +21,7 @@ from bot.memory.block import Block, Ranked, block
 from bot.memory.model import Claim, Evidence, Kind, Visibility
 from bot.memory.reading import EVERYTHING, Filter, Purpose
 from bot.memory.tables import claim, claim_shown
+from bot.memory.withdrawn import Withdrawn, withdrawn
 from bot.people import store as people
 from bot.sessions.turns import current_epochs
 from bot.sessions.visible import CompanyView, Visible, of_session, visible
@@ -90,6 +91,8 @@ class Standing:
     """Each with whether it was asked about since it was last touched."""
     rankable: bool
     """There is something besides initiatives."""
+    withdrawn: tuple[Withdrawn, ...]
+    """Words of its history that no longer hold."""
 
 
 class Recall:
@@ -102,11 +105,11 @@ class Recall:
     async def block(self, standing: Standing, query: str, now: datetime, zone: str) -> Block:
         """What the turn is shown without asking. `query`: what people wrote in it."""
         ranked = await self._filled(standing.view, query) if standing.rankable else ()
-        if not ranked and not standing.initiatives:
+        if not ranked and not standing.initiatives and not standing.withdrawn:
             return EMPTY
         told = [each.claim for each in ranked] + [each for each, _ in standing.initiatives]
         names = await self._database.read(lambda c: names_of(c, told))
-        return block(ranked, standing.initiatives, names, self._budget, now, zone)
+        return block(ranked, standing.initiatives, names, self._budget, now, zone, standing.withdrawn)
 
     async def _filled(self, view: Visible, query: str) -> Sequence[Ranked]:
         """The most relevant ones; where few fit, the newest of the others after them: a question need not share a word
@@ -172,7 +175,7 @@ def names_of(connection: sa.Connection, claims: Sequence[Claim]) -> Mapping[str,
 
 
 def standing(connection: sa.Connection, view: Visible) -> Standing:
-    """For the read that begins a turn: one statement where nothing is remembered."""
+    """For the read that begins a turn: two statements where nothing is remembered."""
     if not isinstance(view.scope, SessionScope):
         raise TypeError("only a session begins turns")
     asked = {"session": view.scope.session, "epoch": view.epoch}
@@ -183,7 +186,7 @@ def standing(connection: sa.Connection, view: Visible) -> Standing:
         found = [each for _, each in reading.find(connection, view, Purpose.PROMPT, wanted, MOST_INITIATIVES)]
         told = _asked(connection, found)
         initiatives = [(each, each.id in told) for each in found]
-    return Standing(view, tuple(initiatives), bool(kinds - {Kind.INITIATIVE.value}))
+    return Standing(view, tuple(initiatives), bool(kinds - {Kind.INITIATIVE.value}), withdrawn(connection, view))
 
 
 @lru_cache(maxsize=64)
