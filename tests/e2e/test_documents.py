@@ -99,7 +99,6 @@ async def test_a_deleted_conversation_takes_its_documents_along_if_that_is_asked
     async with running(settings, home, "email") as daemon:
         await run(settings, home, "chat", "-m", "/keep", "--file", "policy.md")
         document = await status_of(daemon, "policy.md", "approved")
-        await daemon.settled()
         (session,) = rows(daemon.data, "SELECT session_id FROM document WHERE id = ?", [document])
         delete = ("sessions", "delete", str(session["session_id"]), "--reason", "a check")
         await run(settings, home, *delete)

@@ -127,7 +127,7 @@ async def test_status_and_audit_speak_of_the_running_daemon(daemon: Daemon, home
     verified = await command("audit", "verify", settings=settings, home=home)
     assert verified.code == 0, verified
     shown = await command("audit", "show", "--type", "delivery_sent", settings=settings, home=home)
-    assert shown.out.count("delivery_sent") == 1
+    assert shown.out.count("sent on email") == 1
 
 
 @pytest.mark.parametrize(
