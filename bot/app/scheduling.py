@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,12 +35,14 @@ from bot.scheduler.model import Kind
 from bot.scheduler.service import Schedules
 from bot.scheduler.store import Claimed, Outcome
 from bot.scheduler.worker import Handler, Worker
-from bot.storage.database import Tx
+from bot.storage.database import StoreBusyError, Tx
 from bot.tasks import store as tasks
 from bot.tasks.store import Task
 from bot.tasks.worker import Done
 from bot.tasks.worker import Handler as TaskHandler
 from config.schema import Settings
+
+log = logging.getLogger(__name__)
 
 FAILED = "schedule.failed"
 """Task: the owner of a schedule hears that it failed."""
@@ -71,7 +74,10 @@ class Room:
 
     async def stop(self) -> None:
         """After the firing has ended: another process may take the gate at once."""
-        await self.worker.stop()
+        try:
+            await self.worker.stop()
+        except StoreBusyError as error:  # its lease ends by itself
+            log.warning("the gate is not given up: %s", error.message)
 
     def operations(self, settings: Settings) -> Mapping[str, LocalHandler]:
         """Of the socket."""

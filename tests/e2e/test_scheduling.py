@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.kernel.clock import SystemClock
 from tests.e2e.daemon import audited, command, rows, running
 from tests.e2e.farends import base_settings, body_of, maildir
 from tests.e2e.test_embedded import ask as ask_by_mail
@@ -69,7 +70,10 @@ async def test_what_is_for_somebody_else_waits_for_a_yes_and_then_reaches_them(
         )
 
 
-async def test_the_command_line_lists_pauses_and_fires(home: Path, telegram: FakeTelegram) -> None:
+@pytest.mark.case(122)
+async def test_the_command_line_lists_pauses_and_fires_and_a_clean_stop_gives_the_gate_up(
+    home: Path, telegram: FakeTelegram
+) -> None:
     given = settings(home, telegram)
 
     async def run(*arguments: str) -> str:
@@ -89,5 +93,7 @@ async def test_the_command_line_lists_pauses_and_fires(home: Path, telegram: Fak
         assert "rest" in await run("today")
         await run("stop", "--reason", "moving house")
         assert "moving house" in await run("list")
+    (gate,) = rows(home / "data", "SELECT until FROM gate")
+    assert gate["until"] <= SystemClock().now().timestamp() * 1_000_000
     offline = await command("schedule", "list", settings=given, home=home)
     assert (offline.code, "running daemon" in offline.err) == (1, True)
