@@ -223,7 +223,7 @@ class Admission:
             owner=owner if candidate.kind is Kind.INITIATIVE else None,
             due=due if candidate.kind is Kind.INITIATIVE else None,
             valid_from=valid[0],
-            valid_to=valid[1],
+            valid_to=None if due is not None and candidate.kind is Kind.INITIATIVE else valid[1],
             work=(work or Work.PROPOSED) if candidate.kind is Kind.INITIATIVE else None,
             confidence=min(1.0, max(0.0, candidate.confidence)),
         )

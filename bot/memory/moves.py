@@ -7,7 +7,7 @@ the company) one a speaker stands; where speakers differ, all of them stand as d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ from bot.memory.model import (
 )
 from bot.memory.normal import normal
 from bot.memory.tables import claim_event, claim_event_text
+from bot.sessions.threads import Session
 from bot.storage.database import Tx
 from bot.tasks import store as tasks
 
@@ -65,7 +66,7 @@ def opposes(one: Claim, other: Claim) -> bool:
 
 def correct(move: Move, seen: Claim, statement: str) -> Claim:
     """New words, which the extractor never changes again. What waits goes on waiting."""
-    _open(seen)
+    _open(move, seen)
     if statement == seen.statement:
         raise ConflictError(f"memory {seen.handle} says that already")
     after = move.change(
@@ -131,20 +132,26 @@ def settle(move: Move, seen: Claim) -> Claim:
         raise ConflictError(f"memory {seen.handle} is not disputed: it is {seen.status.value}")
     for each in _alongside(move.tx, seen, seen.visibility):
         if each.standing and opposes(seen, each):
-            move.change(each, Op.SUPERSEDED, status=Status.SUPERSEDED, replaced_by=seen.id)
+            move.change(each, Op.SUPERSEDED, status=Status.SUPERSEDED, replaced_by=seen.id, promotion_by=None)
     return move.change(seen, Op.SETTLED, status=Status.ACTIVE)
 
 
 def dispute(move: Move, seen: Claim) -> Claim:
     """Somebody says that it is not so, and nothing in its place."""
+    if seen.status is Status.DISPUTED:
+        raise ConflictError(f"memory {seen.handle} is disputed already: who said it, or a principal, decides")
     if seen.status is not Status.ACTIVE:
         raise ConflictError(f"memory {seen.handle} cannot be disputed: it is {seen.status.value}")
     return move.change(seen, Op.DISPUTED, status=Status.DISPUTED)
 
 
-def contradict(move: Move, seen: Claim, statement: str, person: PersonId) -> tuple[Claim, Claim]:
-    """Somebody else says otherwise, where it was said: both stand, as disputed. Returns what stood, and what is new."""
-    if seen.status is Status.PENDING or not seen.standing or seen.visibility is not Visibility.SESSION:
+def contradict(
+    move: Move, seen: Claim, statement: str, person: PersonId, home: Session | None = None
+) -> tuple[Claim, Claim]:
+    """Somebody else says otherwise: both stand, as disputed. Of what a conversation sees, where it was said; of what
+    the company sees, in a conversation of their own (`home`), until a principal lets the company see it too. Returns
+    what stood, and what is new."""
+    if seen.status is Status.PENDING or not seen.standing or (home is None) is (seen.visibility is Visibility.COMPANY):
         raise ConflictError(f"memory {seen.handle} cannot be contradicted: it is {seen.status.value}")
     new = Claim(
         ClaimId(new_id(move.now)),
@@ -156,10 +163,10 @@ def contradict(move: Move, seen: Claim, statement: str, person: PersonId) -> tup
         seen.department,
         seen.subject,
         person,
-        seen.session,
+        home.id if home is not None else seen.session,
         None,
-        seen.history_epoch,
-        seen.audience_epoch,
+        home.history_epoch if home is not None else seen.history_epoch,
+        home.audience_epoch if home is not None else seen.audience_epoch,
         Visibility.SESSION,
         Status.DISPUTED,
         (),
@@ -188,8 +195,9 @@ def contradict(move: Move, seen: Claim, statement: str, person: PersonId) -> tup
     _supersede(move, new, Visibility.SESSION)
     store.add(move.tx, move.recorder, new, (), move.actor, move.reason)
     if seen.status is Status.ACTIVE:
-        seen = move.change(seen, Op.DISPUTED, by=new.id, status=Status.DISPUTED)
-    return seen, new
+        told = replace(move, reason=f"{move.reason} (against it: {new.handle})")
+        seen = told.change(seen, Op.DISPUTED, by=new.id, status=Status.DISPUTED)
+    return seen, new if home is None else ask_promotion(move, new, person)
 
 
 def ask_promotion(move: Move, seen: Claim, person: PersonId) -> Claim:
@@ -203,6 +211,8 @@ def ask_promotion(move: Move, seen: Claim, person: PersonId) -> Claim:
 def decline_promotion(move: Move, seen: Claim) -> Claim:
     if seen.promotion_by is None:
         raise ConflictError(f"nobody asks that the company may see memory {seen.handle}")
+    if seen.status is Status.DISPUTED and store.standing_in_company(move.tx.connection, seen.subject):
+        return retract(move, seen)  # it was said against what the company sees, and is not taken
     return move.change(seen, Op.PROMOTION_ASKED, promotion_by=None)
 
 
@@ -226,7 +236,7 @@ def demote(move: Move, seen: Claim) -> Claim:
 
 def plan(move: Move, seen: Claim, values: dict[str, Any]) -> Claim:
     """`values`: those of `work`, `owner` and `due` that change."""
-    _open(seen)
+    _open(move, seen)
     if seen.kind is not Kind.INITIATIVE:
         raise ConflictError(f"memory {seen.handle} is no initiative: it has no state of work, owner or day")
     if values.get("work", Work.PROPOSED) is None:
@@ -294,9 +304,24 @@ def retired_by(connection: sa.Connection, claim_id: ClaimId) -> Retired | None:
 # --- what moves with it -------------------------------------------------------------------------------------------
 
 
-def _open(seen: Claim) -> None:
+def _open(move: Move, seen: Claim) -> None:
+    if seen.status is Status.SUPERSEDED and seen.replaced_by is not None:
+        by = _now_instead(move.tx.connection, seen)
+        raise ConflictError(f"memory {seen.handle} was replaced by {by}: correct {by}")
     if not (seen.standing or seen.status is Status.PENDING):
         raise ConflictError(f"memory {seen.handle} is {seen.status.value}: restore it first")
+
+
+def _now_instead(connection: sa.Connection, seen: Claim) -> str:
+    """The handle of what stands in its place, as far as that can be followed."""
+    known = {seen.id}
+    while seen.replaced_by is not None and seen.replaced_by not in known:
+        known.add(seen.replaced_by)
+        after = store.get(connection, seen.replaced_by)
+        if after is None:
+            break
+        seen = after
+    return seen.handle
 
 
 def _may_be_promoted(seen: Claim) -> None:
@@ -313,9 +338,11 @@ def _may_be_promoted(seen: Claim) -> None:
 def _alongside(tx: Tx, of: Claim, visibility: Visibility) -> list[Claim]:
     """Other claims on its subject that stand or wait where it would be."""
     if visibility is Visibility.COMPANY:
-        found = store.standing_in_company(tx.connection, of.subject)
+        found = store.standing_in_company(tx.connection, of.subject) + store.asked_against(tx.connection, of.subject)
     else:
         found = store.standing_in(tx.connection, of.session, of.audience_epoch)
+        if of.promotion_by is not None and of.status is Status.DISPUTED:
+            found += store.standing_in_company(tx.connection, of.subject)
     return [each for each in found if each.subject == of.subject and each.id != of.id]
 
 

@@ -15,12 +15,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.gateway.events import PlaceKind
 from bot.kernel.ids import ClaimId, PersonId, SessionId, TurnId
-from bot.kernel.scope import DepartmentScope
-from bot.memory.model import STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Visibility
+from bot.kernel.scope import DepartmentScope, PersonScope
+from bot.memory.model import STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Trust, Visibility
 from bot.memory.rows import claim_of, earlier, evidence_value
 from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence
-from bot.sessions.tables import session, turn
+from bot.sessions.audience import Audience
+from bot.sessions.tables import place, session, turn
 from bot.sessions.visible import Visible
 from bot.storage.metadata import among
 
@@ -73,6 +75,9 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
     seen = [own, _of_company(visible)]
     if visible.decides and purpose is Purpose.REVIEW:
         seen.append(claim.c.promotion_by.is_not(None))
+        # Where a guest is alone with the executive, nobody of the company reads: else it would wait for ever.
+        of_guests = sa.and_(claim.c.status == Status.PENDING.value, claim.c.trust == Trust.GUEST.value)
+        seen.append(of_guests)
     parts = [sa.or_(*seen), *_status(purpose, wanted)]
     if wanted.kinds:
         parts.append(claim.c.kind.in_(sorted(each.value for each in wanted.kinds)))
@@ -195,6 +200,22 @@ def is_there(connection: sa.Connection, visible: Visible, session_id: SessionId,
         visible.within(session.c.id, session.c.audience_epoch, sa.literal(now, claim.c.heard_at.type)),
     )
     return connection.execute(of).first() is not None
+
+
+def alone_in(connection: sa.Connection, visible: Visible, now: datetime) -> SessionId | None:
+    """The newest direct conversation in which a person reads at this moment; None if the scope is not a person's."""
+    if not isinstance(visible.scope, PersonScope):
+        return None
+    there = visible.within(session.c.id, session.c.audience_epoch, sa.literal(now, claim.c.heard_at.type))
+    of = (
+        sa.select(session.c.id)
+        .select_from(session.join(place, place.c.key == session.c.place_key))
+        .where(place.c.kind == PlaceKind.DIRECT.value, place.c.audience == Audience.PERSON.value, there)
+        .order_by(session.c.id.desc())
+        .limit(1)
+    )
+    found = connection.execute(of).scalar()
+    return None if found is None else SessionId(found)
 
 
 def evidence_of(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> list[Evidence]:

@@ -16,7 +16,7 @@ from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, MessageId, PersonId
-from bot.kernel.scope import Scope
+from bot.kernel.scope import Scope, SessionScope
 from bot.memory import moves, reading, rights, store
 from bot.memory.model import EXECUTIVE, Claim, ConflictError, Status, Visibility, Work
 from bot.memory.moves import Move
@@ -70,6 +70,8 @@ class Done:
     claim: Claim
     """As it is now."""
     outcome: Outcome
+    beside: Claim | None = None
+    """What was said against it, a memory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +110,18 @@ class Memories:
         """`version`: as the person saw it; None: whichever stands. Raises `UnknownMemoryError`, `NotAllowedError`,
         `ConflictError`, `UnclearError`, as all of these do."""
         words = plain(statement)
-        if not words or len(words) > LONGEST_STATEMENT:
-            raise UnclearError(f"a memory is a sentence, of at most {LONGEST_STATEMENT} characters")
+        if not words or len(words) > LONGEST_STATEMENT or not any(each.isalnum() for each in words):
+            raise UnclearError(f"a memory is a sentence in words, of at most {LONGEST_STATEMENT} characters")
         seen, verdict, move = self._may(tx, by, Act.CORRECT, of, reason, now, version)
         if verdict is Verdict.NOW and not self._was_promoted(tx, by, seen):
             return Done(moves.correct(move, seen, words), Outcome.DONE)
         if verdict is Verdict.NOW and by.person is not None:
             return Done(moves.say_anew(move, seen, words, by.person.id), Outcome.ASKED)
-        if by.person is not None and self._is_there(tx, by, seen, now):
-            return Done(moves.contradict(move, seen, words, by.person.id)[0], Outcome.DISPUTED)
+        of_company = seen.visibility is Visibility.COMPANY
+        home = self._home(tx, by, now) if of_company else None
+        if by.person is not None and (home is not None or self._is_there(tx, by, seen, now)):
+            stood, new = moves.contradict(move, seen, words, by.person.id, home)
+            return Done(stood, Outcome.DISPUTED, new)
         told = Move(tx, self._recorder, move.actor, f"{move.reason} (it should say: {words})", now)
         return Done(moves.dispute(told, seen), Outcome.DISPUTED)
 
@@ -278,6 +283,15 @@ class Memories:
         return not decides and seen.standing and moves.was_promoted(tx.connection, seen)
 
     @staticmethod
+    def _home(tx: Tx, by: Acting, now: datetime) -> threads.Session | None:
+        """The conversation in which who acts speaks: the one that they act in, else their newest direct one."""
+        if isinstance(by.scope, SessionScope):
+            return threads.get(tx.connection, by.scope.session)
+        view = visible(tx.connection, by.scope)
+        own = reading.alone_in(tx.connection, view, now)
+        return None if own is None else threads.get(tx.connection, own)
+
+    @staticmethod
     def _is_there(tx: Tx, by: Acting, seen: Claim, now: datetime) -> bool:
         """Whether who acts reads where the claim was told, as it is read now: then they can say otherwise there."""
         session = threads.get(tx.connection, seen.session)
@@ -288,8 +302,10 @@ class Memories:
 
 
 def waiting(connection: sa.Connection, view: Visible, limit: int) -> list[Claim]:
-    """What waits for a person of the scope: claims, and wishes that the company may see one; the newest first."""
-    held = reading.find(connection, view, Purpose.REVIEW, Filter(statuses=(Status.PENDING,)), limit)
+    """What waits for a person of the scope: claims, wishes that the company may see one, and, for who decides,
+    disputes; the newest first."""
+    statuses = (Status.PENDING, Status.DISPUTED) if view.decides else (Status.PENDING,)
+    held = reading.find(connection, view, Purpose.REVIEW, Filter(statuses=statuses), limit)
     asked = reading.find(connection, view, Purpose.REVIEW, Filter(asked=True), limit)
     both = {each.id: (place, each) for place, each in (*held, *asked)}
     return [each for _, each in sorted(both.values(), key=lambda pair: -pair[0])][:limit]

@@ -221,6 +221,22 @@ def standing_in_company(connection: sa.Connection, subject: str) -> list[Claim]:
     return [claim_of(row) for row in rows]
 
 
+def asked_against(connection: sa.Connection, subject: str) -> list[Claim]:
+    """Disputed session claims on a subject of which somebody asks that the company may see them: they speak against
+    what the company sees."""
+    rows = connection.execute(
+        sa.select(claim)
+        .where(
+            claim.c.subject == subject,
+            claim.c.visibility == Visibility.SESSION.value,
+            claim.c.promotion_by.is_not(None),
+            claim.c.status == Status.DISPUTED.value,
+        )
+        .order_by(claim.c.seq)
+    )
+    return [claim_of(row) for row in rows]
+
+
 def standing_for_company(connection: sa.Connection) -> list[Claim]:
     """Company claims that stand or wait, oldest first."""
     rows = connection.execute(

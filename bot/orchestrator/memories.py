@@ -25,6 +25,7 @@ from bot.memory.reading import Filter, Purpose
 from bot.memory.recall import names_of
 from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import Acting, Done, Memories, Outcome, waiting
+from bot.memory.wording import telling
 from bot.orchestrator.telling import Words, staying, vanishing
 from bot.sessions import places, transcript
 from bot.sessions.audience import Audience
@@ -40,6 +41,7 @@ _ID = re.compile(r"[`(\[]*(?P<id>[0-9a-zA-Z]{4,24})[`)\],.:]*(?:\s+(?P<rest>.*))
 _REASON = re.compile(r"\s+\(?reason:\s*(?P<reason>.+?)\)?\s*\Z", re.DOTALL | re.IGNORECASE)
 _BECAUSE = re.compile(r"\A(?:because|since|as|weil)?[\s:,–-]*", re.IGNORECASE)
 _YES = re.compile(r"\A(?:yes|ja)\b[\s:,.!–-]*(?P<reason>.*)\Z", re.IGNORECASE | re.DOTALL)
+_THEN_YES = re.compile(r"\A(?P<words>.*\S)\s+(?:yes|ja)[\s,.!]*\Z", re.IGNORECASE | re.DOTALL)
 _STATUSES = tuple(Status(each) for each in STANDING)
 
 
@@ -89,7 +91,9 @@ def _memories(desk: _Desk, rest: str) -> str:
     claims, more = _page(desk, Filter(words=tuple(rest.split())))
     if not claims:  # no memory holds all of the words: what is about the same
         ranked = reading.by_ids(desk.tx.connection, desk.view, Purpose.PROMPT, desk.asked.ranked)
-        claims = [ranked[each] for each in desk.asked.ranked if each in ranked]
+        wanted_words = telling(rest)  # the index finds something near to anything: a word of it must stand there
+        near = [ranked[each] for each in desk.asked.ranked if each in ranked]
+        claims = [each for each in near if wanted_words & telling(each.statement or "")]
     if not claims:
         return f"I remember nothing with these words that may be shown {_here(desk)}."
     return _list(desk, claims, more)
@@ -189,14 +193,18 @@ def _here(desk: _Desk) -> str:
 def _correct(desk: _Desk, rest: str) -> str:
     of, words = _meant(desk, rest)
     if not words:
-        return f"Say it as it should be: `/correct {of.handle} ` and the new words."
+        return f"Say it as it should be: `/correct {of.handle} NEW WORDS`."
     given = _REASON.search(words)
     statement = words[: given.start()] if given else words
     done = desk.service.correct(
         desk.tx, desk.by, of.id, statement, given["reason"] if given else SAID_SO, desk.asked.now
     )
     if done.outcome is Outcome.DISPUTED:
-        return f"{_disputed(desk, of)}\n\n{desk.words([done.claim]).line(done.claim)}"
+        both = [done.claim] if done.beside is None else [done.claim, done.beside]
+        lines = "\n".join(map(desk.words(both).line, both))
+        asked = done.beside is not None and done.beside.promotion_by is not None
+        then = "\n\nThe company sees yours once a principal says yes to it." if asked else ""
+        return f"{_disputed(desk, of)}\n\n{lines}{then}"
     if done.outcome is Outcome.ASKED:
         return (
             "Corrected. The company had seen the old words by a principal's yes; it sees the new ones once a principal "
@@ -239,19 +247,27 @@ def _forget(desk: _Desk, rest: str) -> str:
         return "Say what I am to forget: `/forget` with an id (`/memories` shows them) or with words of it."
     named = _ID.fullmatch(rest)
     found = _named(desk, named["id"]) if named else []
+    said = named["rest"] or "" if named is not None else ""
     if not found:
-        wanted = Filter(words=tuple(rest.split()))
-        found = [each for _, each in reading.find(desk.tx.connection, desk.view, Purpose.REVIEW, wanted, LISTED)]
-        named = None
+        found, said = _with(desk, rest), ""
+    confirmed = _THEN_YES.match(rest) if not found else None
+    if confirmed is not None:
+        found, said = _with(desk, confirmed["words"]), "yes"
     if not found:
         return f"I remember nothing like that that may be shown {_here(desk)}."
     if len(found) > 1:
         desk.viewed(found)
         words = desk.words(found)
         lines = "\n".join(words.line(each) for each in found)
-        return f"Which one? Say `/forget` with its id.\n\n{lines}"
-    yes = _YES.match(named["rest"] or "") if named is not None else None
+        then = " and `yes`" if _YES.match(said) else ""
+        return f"Which one? Say `/forget` with its id{then}.\n\n{lines}"
+    yes = _YES.match(said)
     return _forget_one(desk, found[0], None if yes is None else yes["reason"].strip() or "asked for it in chat")
+
+
+def _with(desk: _Desk, words: str) -> list[Claim]:
+    wanted = Filter(words=tuple(words.split()))
+    return [each for _, each in reading.find(desk.tx.connection, desk.view, Purpose.REVIEW, wanted, LISTED)]
 
 
 def _forget_one(desk: _Desk, of: Claim, reason: str | None) -> str:

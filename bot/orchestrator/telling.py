@@ -77,7 +77,9 @@ class Words:
     def waiting(self, of: Claim) -> str:
         if of.status is Status.PENDING:
             return f"{self.line(of)} – {'; '.join(HELD[each] for each in of.held)}"
-        who = self.who(of.promotion_by or "")
+        if of.promotion_by is None:
+            return f"{self.line(of)} – others say otherwise: a yes to one side settles it"
+        who = self.who(of.promotion_by)
         return f"{self.line(of)} – {who} wants the company to see it"
 
     def who(self, speaker: str) -> str:
@@ -103,7 +105,7 @@ class Words:
         return state
 
     def _event(self, of: Event) -> str:
-        by = self.who(of.actor) if of.actor_kind == "person" else "whoever runs me" if of.actor == "operator" else "I"
+        by = self.who(of.actor) if of.actor_kind == "person" else "whoever runs me" if of.actor == "operator" else "me"
         reason = f": {literal(of.reason)}" if of.reason else ""
         before, after = (of.before or {}).get("statement"), (of.after or {}).get("statement")
         words = f" (it was: “{literal(str(before))}”)" if before and after and of.op is not Op.WRITTEN else ""

@@ -185,6 +185,21 @@ def test_commitments_have_owner_and_day(text: str, owner: str | None, due: date 
     assert (claim.kind, claim.owner, claim.due) == (Kind.INITIATIVE, owner, due)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna schickt bis Freitag den Vertrag an die Bank.",
+        "Anna will send the contract until Friday.",
+        "Anna will send the contract by Friday.",
+    ],
+)
+def test_a_day_by_which_something_is_due_does_not_end_that_it_is_true(text: str) -> None:
+    desk = Desk()
+    desk.hears(text)
+    (claim,) = desk.standing
+    assert (claim.owner, claim.due, claim.valid_to) == ("anna", date(2026, 10, 16), None)
+
+
 def test_validity_is_what_the_sentence_says() -> None:
     desk = Desk()
     desk.hears("Our office is closed from 1 November until 31 March.")

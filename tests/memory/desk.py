@@ -18,7 +18,7 @@ from bot.memory import reading, store
 from bot.memory.model import Claim, Event, Evidence
 from bot.memory.reading import EVERYTHING, Filter, Purpose
 from bot.memory.rights import Door
-from bot.memory.service import Acting, Done, Memories, Undone
+from bot.memory.service import Acting, Done, Memories, Undone, waiting
 from bot.people import store as people
 from bot.sessions import threads, transcript, turns
 from bot.sessions.transcript import Said
@@ -128,6 +128,14 @@ class Desk:
         def query(connection: sa.Connection) -> list[str]:
             view = visible(connection, scope)
             return [each.statement for _, each in reading.find(connection, view, purpose, wanted, 100)]
+
+        return await self.rooms.database.read(query)
+
+    async def waits(self, who: str) -> list[str]:
+        """The statements that wait for a person, newest first."""
+
+        def query(connection: sa.Connection) -> list[str]:
+            return [e.statement for e in waiting(connection, visible(connection, PersonScope(PersonId(who))), 100)]
 
         return await self.rooms.database.read(query)
 

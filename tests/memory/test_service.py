@@ -16,6 +16,7 @@ from bot.memory.model import (
     Source,
     Status,
     Support,
+    Trust,
     Visibility,
     Work,
 )
@@ -46,8 +47,9 @@ async def test_nothing_is_changed_without_a_reason_or_without_words(desk: Desk) 
         await desk.do("ada", "retract", said, reason=" \u200b ")
     with pytest.raises(UnclearError):
         await desk.do("ada", "correct", said, "  ")
-    with pytest.raises(UnclearError):
-        await desk.do("ada", "correct", said, "x" * 1_001)
+    for words in ("x" * 1_001, "😀", "...", "\u200b!"):
+        with pytest.raises(UnclearError, match="a sentence in words"):
+            await desk.do("ada", "correct", said, words)
     assert (await desk.look(said)).version == 1
 
 
@@ -125,6 +127,64 @@ async def test_who_has_left_the_room_marks_a_dispute_and_writes_nothing_into_it(
     assert "We launch in May." in str((await desk.history(said, person("ada")))[-1].reason)
 
 
+async def test_a_correction_of_what_the_company_sees_stands_beside_it_and_goes_before_the_principals(
+    desk: Desk,
+) -> None:
+    said = await desk.said(await desk.room("boss", "ada"), "ada", visibility=Visibility.COMPANY)
+    await desk.alone("bob")
+    done = await desk.do("bob", "correct", said, "We launch in May.")
+    assert done.outcome is Outcome.DISPUTED
+    assert done.beside is not None
+    assert (done.beside.status, done.beside.speaker, done.beside.promotion_by) == (Status.DISPUTED, "bob", "bob")
+    assert done.beside.handle in str((await desk.history(said, person("ada")))[-1].reason)
+    assert await desk.sees(person("bob")) == ["We launch in May.", "We launch in March."]
+    assert await desk.sees(person("ada")) == ["We launch in March."]
+    assert await desk.waits("boss") == ["We launch in May.", "We launch in March."]
+    await desk.do("boss", "accept", done.beside)
+    assert await desk.sees(person("ada"), wanted=only(Status.DISPUTED)) == ["We launch in May.", "We launch in March."]
+    await desk.do("boss", "accept", done.beside)
+    assert await desk.sees(person("ada"), wanted=only(Status.ACTIVE)) == ["We launch in May."]
+    assert await desk.waits("boss") == []
+
+
+async def test_a_principal_s_no_to_such_a_correction_settles_what_the_company_sees(desk: Desk) -> None:
+    said = await desk.said(await desk.room("boss", "ada"), "ada", visibility=Visibility.COMPANY)
+    await desk.alone("bob")
+    done = await desk.do("bob", "correct", said, "We launch in May.")
+    assert done.beside is not None
+    await desk.do("boss", "reject", done.beside)
+    assert (await desk.look(said)).status is Status.ACTIVE
+    assert (await desk.look(done.beside)).status is Status.RETRACTED
+
+
+async def test_a_yes_to_what_the_company_sees_supersedes_such_a_correction(desk: Desk) -> None:
+    said = await desk.said(await desk.room("boss", "ada"), "ada", visibility=Visibility.COMPANY)
+    await desk.alone("bob")
+    done = await desk.do("bob", "correct", said, "We launch in May.")
+    assert done.beside is not None
+    await desk.do("boss", "accept", said)
+    assert (await desk.look(said)).status is Status.ACTIVE
+    assert (await desk.look(done.beside)).status is Status.SUPERSEDED
+    assert await desk.waits("boss") == []
+
+
+async def test_what_is_disputed_already_is_told_in_words(desk: Desk) -> None:
+    said = await desk.said(await desk.room("ada", "bob"), "ada")
+    await desk.do("bob", "dispute", said)
+    with pytest.raises(ConflictError, match="is disputed already: who said it, or a principal, decides"):
+        await desk.do("bob", "retract", said)
+
+
+async def test_the_first_refusal_names_what_stands_now(desk: Desk) -> None:
+    room = await desk.room("ada", "boss")
+    first = await desk.said(room, "ada")
+    for words in ("We launch in April.", "We launch in May."):
+        last = await desk.said(room, "ada", words, status=Status.PENDING, held=(Held.UNSUPPORTED,))
+        await desk.do("boss", "accept", last)
+    with pytest.raises(ConflictError, match=f"{first.handle} was replaced by {last.handle}: correct {last.handle}"):
+        await desk.do("ada", "correct", first, "We launch in June.")
+
+
 async def test_a_preference_of_one_is_not_disputed_by_that_of_another(desk: Desk) -> None:
     room = await desk.room("ada", "bob")
     one = await desk.said(room, "ada", "I like short answers.", kind=Kind.PREFERENCE)
@@ -147,6 +207,27 @@ async def test_a_yes_to_what_waits_supersedes_what_the_speaker_had_said(desk: De
     await desk.do("ada", "accept", new)
     assert (await desk.look(new)).status is Status.ACTIVE
     assert (await desk.look(old)).replaced_by == new.id
+
+
+async def test_what_a_guest_said_alone_waits_for_a_principal_who_sees_the_sentence_only(desk: Desk) -> None:
+    said = await desk.said(
+        await desk.alone("guest"), "guest", status=Status.PENDING, held=(Held.UNTRUSTED,), trust=Trust.GUEST
+    )
+    assert await desk.waits("boss") == ["We launch in March."]
+    assert await desk.words(said, person("boss")) == []
+    for who in ("ada", "bob"):
+        assert await desk.waits(who) == []
+    with pytest.raises(NotAllowedError):
+        await desk.do("guest", "accept", said)
+    await desk.do("boss", "accept", said)
+    assert (await desk.look(said)).status is Status.ACTIVE
+    assert await desk.sees(person("boss")) == [], "it is of that conversation"
+
+
+async def test_what_a_member_said_alone_waits_unseen_by_others(desk: Desk) -> None:
+    await desk.said(await desk.alone("ada"), "ada", status=Status.PENDING, held=(Held.PAYMENT,))
+    assert await desk.waits("ada") == ["We launch in March."]
+    assert await desk.waits("boss") == []
 
 
 async def test_what_was_rejected_waits_again_when_it_is_restored(desk: Desk) -> None:

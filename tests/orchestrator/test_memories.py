@@ -221,6 +221,26 @@ async def test_another_s_words_are_disputed_and_both_are_shown(talk: Talk, room:
     assert "APRICOT stops." in said
 
 
+async def test_another_s_company_memory_is_corrected_beside_it_and_a_principal_is_asked(
+    talk: Talk, room: SessionId
+) -> None:
+    one = await talk.plant(room, visibility=Visibility.COMPANY)
+    said = await talk.say("correct", f"{one.handle} APRICOT stops.", by="3")
+    assert "once a principal says yes" in said
+    beside = [each for each in ids(said) if each != one.handle]
+    assert "APRICOT stops." in await talk.say("memories", by="3")
+    said = await talk.say("memories", "pending", by="1")
+    assert set(ids(said)) == {one.handle, *beside}
+    assert "wants the company to see it" in said
+    assert "a yes to one side settles it" in said
+
+
+async def test_ids_may_be_written_in_capitals(talk: Talk, alone: SessionId) -> None:
+    one = await talk.plant(alone)
+    await talk.say("correct", f"{one.handle.upper()}  and APRICOT stops.", by="2")
+    assert (await talk.look(one)).statement == "and APRICOT stops."
+
+
 async def test_taking_back_wants_a_reason(talk: Talk, alone: SessionId) -> None:
     one = await talk.plant(alone)
     assert "Say why" in await talk.say("retract", one.handle, by="2")
@@ -296,6 +316,24 @@ async def test_forgetting_by_words_asks_back_when_several_match(talk: Talk, alon
     assert set(ids(said)) == {one.handle, two.handle}
     said = await talk.say("forget", "apricot sweet", by="2")
     assert f"/forget {two.handle} yes" in said
+    assert talk.eraser.erased == []
+
+
+async def test_a_yes_after_words_confirms_when_they_mean_one(talk: Talk, alone: SessionId) -> None:
+    one = await talk.plant(alone)
+    two = await talk.plant(alone, statement="APRICOT is sweet.", subject="taste")
+    said = await talk.say("forget", "apricot yes", by="2")
+    assert set(ids(said)) == {one.handle, two.handle}
+    assert "with its id and `yes`" in said
+    assert talk.eraser.erased == []
+    assert "Forgotten" in await talk.say("forget", "apricot sweet yes", by="2")
+    assert talk.eraser.erased == [two.id]
+    assert "nothing like that" in await talk.say("forget", "banana yes", by="2")
+
+
+async def test_words_that_hold_a_yes_are_looked_for_first(talk: Talk, alone: SessionId) -> None:
+    one = await talk.plant(alone, statement="The board said yes.")
+    assert f"/forget {one.handle} yes" in await talk.say("forget", "said yes", by="2")
     assert talk.eraser.erased == []
 
 
