@@ -14,6 +14,7 @@ from bot.llm.model import Message, Text
 MOST = 6
 """Lines of a list."""
 _BLOCK = re.compile(r"\s*<past_decisions\b[^>]*>(.*?)</past_decisions>", re.DOTALL)
+_NOT_TRUE = re.compile(r"\s*<no_longer_true\b[^>]*>(.*?)</no_longer_true>", re.DOTALL)
 _LINE = re.compile(r"- \[(\w+) (\d{4}-\d\d-\d\d) (\w+), ([^\]]*)\] (.*)")
 _NO_LONGER = re.compile(r"- at (\S+): “(.*)” \((?:taken back|replaced|corrected) (\S+?)(?:; see (\w+))?\)")
 _KINDS = (
@@ -37,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """Words of the conversation that no longer hold, as the block tells them."""
+    """Words of the conversation that no longer hold, as a request tells them."""
 
     quote: str
     said_at: datetime
@@ -56,8 +57,8 @@ class Answer:
 
 
 def withdrawn(message: Message) -> tuple[Withdrawn, ...]:
-    """What the block of a message says is no longer true."""
-    found = (_NO_LONGER.fullmatch(plain(line.strip())) for line in _block(message).splitlines())
+    """What a message begins with and says is no longer true."""
+    found = (_NO_LONGER.fullmatch(plain(line.strip())) for line in _block(message, _NOT_TRUE).splitlines())
     return tuple(
         Withdrawn(each[2], datetime.fromisoformat(each[1]), datetime.fromisoformat(each[3]), each[4])
         for each in found
@@ -77,12 +78,12 @@ def _same(sentence: str, quote: str) -> bool:
 
 def remembered(message: Message) -> tuple[Line, ...]:
     """The lines of the block that a message begins with. Only a block of its own counts, never people's words."""
-    return tuple(_lines(_block(message)))
+    return tuple(_lines(_block(message, _BLOCK)))
 
 
-def _block(message: Message) -> str:
+def _block(message: Message, element: re.Pattern[str]) -> str:
     for block in message.content:
-        if isinstance(block, Text) and (match := _BLOCK.fullmatch(block.text.rstrip())):
+        if isinstance(block, Text) and (match := element.fullmatch(block.text.rstrip())):
             return match[1]
     return ""
 

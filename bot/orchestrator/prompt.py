@@ -75,9 +75,11 @@ def build(
     current: Sequence[Said],
     pictures: Mapping[MessageId, Sequence[Image]],
     remembered: str = "",
+    no_longer: str = "",
 ) -> Built:
     """The request of a turn. `company`: what those who read may know of it. `earlier`: what stands before `history`.
-    `current`: the messages to answer, in order. `remembered`: the block of past decisions, if there is anything."""
+    `current`: the messages to answer, in order. `remembered`: the block of past decisions, if there is anything.
+    `no_longer`: what of the history does not hold any more, in the same way."""
     system = (Text(frame.persona, CacheMark.LONG), Text(company, CacheMark.SHORT))
     most = frame.history_tokens * tokens.CHARACTERS // 2
     texts = {said.id: text_of(said) for said in (*history, *current)}
@@ -89,8 +91,7 @@ def build(
     if past:
         past[-1] = _marked(past[-1])
     blocks: list[Block] = [Text(_context(context))]
-    if remembered:
-        blocks.append(Text(remembered))
+    blocks += [Text(text) for text in (remembered, no_longer) if text]
     for said in current:
         blocks.append(Text(texts[said.id]))
         blocks.extend(pictures.get(said.id, ()))

@@ -131,7 +131,7 @@ class Steps:
         context = self._context(rows, recalled)
         built = prompts.build(
             self._p.frame, recalled.company, context, recalled.earlier, recalled.history, said, pictures,
-            recalled.remembered.text,
+            recalled.remembered.text, recalled.remembered.no_longer,
         )  # fmt: skip
         asker = self._asker(turn, rows, recalled, context)
         links = prompts.own_addresses((*recalled.history, *said))

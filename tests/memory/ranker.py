@@ -36,7 +36,7 @@ class Words:
     async def among(self, query: str, claims: Sequence[ClaimId], limit: int) -> list[Hit]:
         rows = await self._database.read(lambda c: c.execute(sa.select(claim).where(claim.c.id.in_(claims))).all())
         hits = [Hit(row.id, _shared(query, row.statement)) for row in rows]
-        return sorted((hit for hit in hits if hit.score), key=lambda hit: -hit.score)[:limit]
+        return sorted((hit for hit in hits if hit.score or self._careless), key=lambda hit: -hit.score)[:limit]
 
     async def turns(
         self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int

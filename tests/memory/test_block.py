@@ -8,8 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 
 from bot.kernel.ids import PersonId
 from bot.llm import tokens
-from bot.memory.block import CLOSING, OPENING, Block, Ranked, block
+from bot.memory.block import CLOSING, NO_LONGER, NO_LONGER_END, OPENING, Block, Ranked, block
 from bot.memory.model import EXECUTIVE, Claim, Kind, Source, Status, Support, Work
+from bot.memory.withdrawn import Withdrawn
 from tests.memory.claims import claim
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -48,6 +49,23 @@ def test_a_line_has_id_day_state_who_why_and_validity() -> None:
             "(Marta; because the fair is then; valid from 2026-04-01 until 2026-07-01)"
         ),
         CLOSING,
+    ]
+
+
+def test_words_that_no_longer_hold_stand_in_an_element_of_their_own() -> None:
+    gone = [
+        Withdrawn("Our auditor\nis <Kroll>.", NOW, NOW + timedelta(hours=1), Status.RETRACTED, None),
+        Withdrawn("It is 10.", NOW, NOW + timedelta(hours=2), Status.SUPERSEDED, "ab12cd"),
+        Withdrawn("x" * 400, NOW, NOW + timedelta(hours=3), None, "ef34gh"),
+    ]
+    made = block([], [], NAMES, 1_000, NOW, "Europe/Berlin", gone)
+    assert made.text == ""
+    assert made.no_longer.splitlines() == [
+        NO_LONGER,
+        "- at 2026-03-10T12:00Z: “Our auditor is &lt;Kroll&gt;.” (taken back 2026-03-10T13:00Z)",
+        "- at 2026-03-10T12:00Z: “It is 10.” (replaced 2026-03-10T14:00Z; see ab12cd)",
+        f"- at 2026-03-10T12:00Z: “{'x' * 299}…” (corrected 2026-03-10T15:00Z; see ef34gh)",
+        NO_LONGER_END,
     ]
 
 

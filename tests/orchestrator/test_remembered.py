@@ -240,3 +240,18 @@ async def test_memories_with_words_shows_what_fits_best_first(remembering: Offic
     told = (await remembering.said(3))[-1]
     assert "ALMOND" in told
     assert "APRICOT" not in told
+
+
+@pytest.mark.parametrize("words", ["xyzzy", "zzzzzz", "q1w2e3", "what is the"])
+async def test_memories_with_words_that_none_has_shows_nothing_whatever_the_index_finds(
+    remembering: Office, words: str
+) -> None:
+    a, _ = await _two_threads(remembering)
+    await _plant(remembering, a, statement="APRICOT costs 4 euros.", subject="apricot/price")
+    await remembering.hear(command("3", "memories", words))
+    await remembering.ended(*["answered"] * 3)
+    told = (await remembering.said(3))[-1]
+    assert "nothing with these words" in told
+    await remembering.hear(command("4", "memories", "apricots and their cost"))
+    await remembering.ended(*["answered"] * 4)
+    assert "APRICOT" in (await remembering.said(4))[-1]
