@@ -229,8 +229,9 @@ def _verify(args: argparse.Namespace) -> int:
         found = answer[name]
         if isinstance(found, list) and found:
             print(f"  {words}: {len(found)} ({', '.join(map(str, found[:10]))}{' …' if len(found) > 10 else ''})")
-    if answer["index"] is not None:
-        print(f"  the index differs from the store in: {_counts(answer['index'])}")
+    index = answer["index"]
+    if isinstance(index, dict) and any(index.values()):
+        print(f"  the index differs from the store in: {_counts(index)}")
     return 0 if answer["sound"] else 1
 
 

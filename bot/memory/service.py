@@ -4,6 +4,7 @@ in the caller's transaction. All want a reason, which stands in the claim's hist
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -32,6 +33,8 @@ from bot.storage.database import Tx
 
 LONGEST_STATEMENT = 1_000
 LONGEST_REASON = 500
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""What nobody types: dropped, it would leave other words than were given."""
 
 
 class UnknownMemoryError(PermanentError):
@@ -109,6 +112,8 @@ class Memories:
     ) -> Done:
         """`version`: as the person saw it; None: whichever stands. Raises `UnknownMemoryError`, `NotAllowedError`,
         `ConflictError`, `UnclearError`, as all of these do."""
+        if _CONTROL.search(statement):
+            raise UnclearError("these words hold a character that cannot be seen: say it without")
         words = plain(statement)
         if not words or len(words) > LONGEST_STATEMENT or not any(each.isalnum() for each in words):
             raise UnclearError(f"a memory is a sentence in words, of at most {LONGEST_STATEMENT} characters")

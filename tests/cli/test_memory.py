@@ -97,6 +97,14 @@ async def test_verify_ends_with_1_when_something_is_wrong(folder: Path) -> None:
     assert "missing: 2" in done.stdout
 
 
+async def test_verify_tells_of_the_index_only_when_it_differs(folder: Path) -> None:
+    faults: dict[str, list[str]] = {name: [] for name in ("orphans", "stray", "unfounded", "talkative", "gaps")}
+    answer = {"sound": True, "claims": 3, **faults, "index": {"rows": 0}}
+    async with daemon(folder, {"memory.verify": answering(answer)}):
+        done = await command("memory", "verify")
+    assert (done.returncode, done.stdout) == (0, "3 memories: all is well\n")
+
+
 async def test_without_a_daemon_a_memory_is_found_corrected_and_forgotten(remembered: str) -> None:
     why = ("--reason", "a look")
     listed = await command("memory", "list", "launch", *why)

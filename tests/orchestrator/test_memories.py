@@ -145,6 +145,7 @@ async def test_memories_are_found_by_words_and_shown_whole_by_their_id(talk: Tal
     assert ids(said) == [one.handle]
     said = await talk.say("memories", one.handle, by="2")
     assert "“APRICOT runs.”" in said
+    assert " by me" in said
     assert "written" in said
     assert one.id in said
     assert "nothing with these words" in await talk.say("memories", "banana", by="2")

@@ -19,7 +19,7 @@ from bot.memory import reading, service
 from bot.memory.model import Claim, Status, Work
 from bot.memory.reading import AsOf, Filter, Purpose
 from bot.memory.recall import names_of
-from bot.memory.service import Acting, Eraser, Memories, Outcome, UnclearError, UnknownMemoryError
+from bot.memory.service import Acting, Eraser, Memories, Outcome, UnclearError
 from bot.sessions.visible import Visible, visible
 from bot.storage.database import Database, Tx
 from bot.web.api.model import (
@@ -146,10 +146,10 @@ class Desk:
         return one
 
     async def history(self, call: Call) -> History:
-        def query(connection: sa.Connection) -> History:
+        def query(connection: sa.Connection) -> tuple[ClaimId, History]:
             view, found = self._found(connection, call)
             events = reading.history(connection, view, found.id)
-            return History(
+            return found.id, History(
                 events=tuple(
                     Change(
                         version=each.version,
@@ -165,8 +165,8 @@ class Desk:
                 )
             )
 
-        history = await self.database.read(query)
-        await self._viewed(call, [call.path["id"]])
+        of, history = await self.database.read(query)
+        await self._viewed(call, [of])
         return history
 
     async def shown(self, call: Call) -> Shown:
@@ -191,7 +191,7 @@ class Desk:
 
         def unit(tx: Tx) -> Done:
             memories, by, now = Memories(self.recorder), _acting(call), self.clock.now()
-            of = ClaimId(call.path["id"])
+            of = _meant(tx, call)
             steps: list[Use] = []
             if wanted.statement is not None:
                 words = wanted.statement
@@ -221,9 +221,7 @@ class Desk:
 
         def unit(tx: Tx) -> Done:
             memories, now = Memories(self.recorder), self.clock.now()
-            done = memories.forget(
-                tx, _acting(call), ClaimId(call.path["id"]), self.eraser, wanted.reason, now, wanted.version
-            )
+            done = memories.forget(tx, _acting(call), _meant(tx, call), self.eraser, wanted.reason, now, wanted.version)
             if isinstance(done, service.Done):
                 return self._done(tx, call, done)
             return Done(outcome="forgotten", memory=None, vanished=dict(done))
@@ -242,7 +240,7 @@ class Desk:
                     use(
                         tx,
                         _acting(call),
-                        ClaimId(call.path["id"]),
+                        _meant(tx, call),
                         wanted.reason,
                         self.clock.now(),
                         wanted.version,
@@ -261,11 +259,7 @@ class Desk:
         return Done.model_validate({"outcome": _OUTCOMES[done.outcome], "memory": told[0] if told else None})
 
     def _found(self, connection: sa.Connection, call: Call) -> tuple[Visible, Claim]:
-        view, of = _view(connection, call), ClaimId(call.path["id"])
-        found = reading.by_ids(connection, view, Purpose.REVIEW, [of]).get(of)
-        if found is None:
-            raise UnknownMemoryError(f"there is no memory {of}")
-        return view, found
+        return _view(connection, call), Memories.meant(connection, _acting(call), call.path["id"])
 
     async def _viewed(self, call: Call, ids: Sequence[str]) -> None:
         """It is noted before it is given out."""
@@ -298,6 +292,11 @@ def _of(given: object, model: type[M]) -> M:
 
 def _acting(call: Call) -> Acting:
     return Acting(Actor("person", call.person.id), PersonScope(call.person.id), call.person)
+
+
+def _meant(tx: Tx, call: Call) -> ClaimId:
+    """The memory that the path names by its id, or by the six letters of it that lists show."""
+    return Memories.meant(tx.connection, _acting(call), call.path["id"]).id
 
 
 def _view(connection: sa.Connection, call: Call) -> Visible:

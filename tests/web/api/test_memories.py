@@ -32,6 +32,18 @@ async def test_a_person_sees_their_own_conversations_and_what_the_company_sees(s
     assert await site.statements("guest") == []
 
 
+async def test_the_six_letters_are_an_id_too(site: Site) -> None:
+    said = await site.desk.said(await site.desk.alone("ada"), "ada")
+    for handle in (said.handle, said.handle.upper(), said.id.upper()):
+        found = await site.ask("GET", f"/api/memories/{handle}")
+        assert (found.status, found.body["memory"]["id"]) == (200, said.id)
+        assert (await site.ask("GET", f"/api/memories/{handle}/history")).status == 200
+    changed = await site.ask("PATCH", f"/api/memories/{said.handle}", change(said, statement="We launch in May."))
+    assert changed.status == 200
+    assert (await site.desk.look(said)).statement == "We launch in May."
+    assert (await site.ask("GET", f"/api/memories/{said.handle}", by="bob")).status == 404
+
+
 async def test_pages_follow_each_other_without_gap_or_repeat(site: Site) -> None:
     desk = site.desk
     room = await desk.alone("ada")
