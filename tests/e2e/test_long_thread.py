@@ -29,6 +29,8 @@ async def test_a_long_thread_is_compacted_by_the_light_model(home: Path, model: 
         for number in (9, 10):
             said = await command("chat", "-m", f"Item {number}", settings=settings, home=home)
             told.append(said.out)
+        # Read for memories once the talk rests.
+        await daemon.until(lambda: bool(rows(daemon.data, "SELECT 1 FROM spend WHERE purpose = 'extraction'")))
         (summary,) = rows(daemon.data, "SELECT * FROM summary")
         assert sum("grown long" in out for out in told) == 1, told
     assert {request.model for request in model.model_requests} == {"claude-opus-5-5", "claude-haiku-5-5"}
