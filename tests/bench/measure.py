@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ from tests.bench.subjects import FarEnd, Running, Subject
 CHATS_AT_ONCE = 50
 NEW_CHATS = tuple(range(2001, 2006))
 """People whose chats stay empty until a first message is needed."""
+AT_REST = 0.02
+"""Seconds of the processor per second: below it, nothing is left to do."""
+AFTERMATH = 180.0
+"""So long it may take, in seconds."""
 SETTLE = 1.0
 ONCE = 10.0
 """Seconds within which a first start has done what it does once and then never again: from five seconds on it takes the
@@ -200,6 +205,15 @@ class _Bench:
             self.say(f"{name}: {self.taken[name].rss_before:.1f} MB → {self.taken[name].rss_after:.1f} MB")
 
     async def _idle(self, alive: Mapping[str, Running]) -> None:
+        """Once what the messages left to do is done: they are read for memories in the background."""
+        for name, process in alive.items():
+            began = time.monotonic()
+            used = AT_REST
+            while used >= AT_REST and time.monotonic() - began < AFTERMATH:
+                earlier = process.cpu_exact()
+                await asyncio.sleep(2)
+                used = (process.cpu_exact() - earlier) / 2
+            self.say(f"{name}: at rest after {time.monotonic() - began:.0f} s")
         before = {name: process.cpu_exact() for name, process in alive.items()}
         await asyncio.sleep(self.plan.idle)
         for name, process in alive.items():
