@@ -18,12 +18,13 @@ from bot.gateway.channel import LocalHandler
 from bot.gateway.text_links import inert
 from bot.kernel.ids import ClaimId, PersonId
 from bot.memory import store as memories
-from bot.memory.model import Claim
-from bot.memory.moves import ASKED
+from bot.memory.model import Claim, Status
+from bot.memory.moves import ASKED, HELD
 from bot.memory.recall import names_of
 from bot.memory.service import Eraser
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
+from bot.orchestrator.telling import held as held_words
 from bot.orchestrator.telling import wish
 from bot.people import store as people
 from bot.people.model import Person
@@ -56,10 +57,18 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
 
         return Done(apply)
 
+    async def held(task: Task) -> Done:
+        ids = [ClaimId(each) for each in task.payload["claims"]]
+        claims = await store.database.read(lambda c: [memories.get(c, each) for each in ids])
+        waits = [each for each in claims if each is not None and each.status is Status.PENDING]
+        if not waits:
+            return Done(empty=True)
+        return Done(await tell(PersonId(task.payload["person"]), held_words(waits)))
+
     async def viewed(task: Task) -> Done:
         return Done(await tell(PersonId(task.payload["person"]), notice(task.payload)))
 
-    return {ASKED: asked, VIEWED: viewed}
+    return {ASKED: asked, HELD: held, VIEWED: viewed}
 
 
 def operations(

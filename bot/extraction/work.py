@@ -46,9 +46,10 @@ from bot.llm.metered import Meter, spending
 from bot.llm.model import Model
 from bot.memory import moves, tombstones
 from bot.memory import store as memory
-from bot.memory.model import Author, Claim, Op, Source, Status
-from bot.memory.moves import Move
+from bot.memory.model import Author, Claim, Op, Source, Status, Trust
+from bot.memory.moves import HELD, Move
 from bot.storage.database import Database, Tx
+from bot.tasks import store as tasks
 from bot.tasks.store import Task
 from bot.tasks.worker import Done, Later
 
@@ -183,6 +184,7 @@ class Extractor:
         actor = Actor("model", proposed.author.name)
         writing = _Writing(tx, self._recorder, actor, now, {each.id: each for each in known.standing})
         counted = writing.all(decisions)
+        self._tell(tx, task, decisions, now)
         store.note(tx, reading, task.id, proposed.model, proposed.prompt, counted, now)
         self._finished(tx, task, reading, proposed, actor, counted, _refusals(decisions))
 
@@ -208,6 +210,17 @@ class Extractor:
         )
         room = reading.room
         self._recorder.record(tx, Record(payload, actor, room.session, room.turn, text=refusals))
+
+    @staticmethod
+    def _tell(tx: Tx, task: Task, decisions: Sequence[Decision], now: datetime) -> None:
+        """Whose own words wait for a yes hears of it, once a turn. What guests say always waits; a mail that nothing
+        proves may be another's."""
+        waits: dict[str, list[ClaimId]] = {}
+        for each in decisions:
+            if isinstance(each, Write) and each.claim.status is Status.PENDING and each.claim.trust is Trust.PROVEN:
+                waits.setdefault(each.claim.speaker, []).append(each.claim.id)
+        for person, claims in waits.items():
+            tasks.enqueue(tx, HELD, f"{task.id}:{person}", {"person": person, "claims": claims}, now, lane=HELD)
 
     def _forgotten(self, connection: sa.Connection, reading: Reading, candidate: Candidate) -> datetime | None:
         return tombstones.matches(

@@ -39,6 +39,8 @@ from bot.tasks import store as tasks
 
 ASKED = "memory.asked"
 """Kind of the task that puts a wish before the principals."""
+HELD = "memory.held"
+"""Kind of the task that tells whose words wait for a yes that they do."""
 _OF_ONES_OWN = frozenset({Kind.ADVICE, Kind.PREFERENCE})
 """What nobody can say otherwise of somebody else."""
 

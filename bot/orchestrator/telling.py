@@ -116,6 +116,12 @@ _STAY = ("shown", "on_platforms", "backups")
 """Counts of what is affected and does not go."""
 
 
+def held(claims: Sequence[Claim]) -> str:
+    """What a person is told whose own words wait for a yes. The words themselves stay where they were said."""
+    lines = "\n".join(f"- `{each.handle}`: {'; '.join(HELD[one] for one in each.held)}" for each in claims)
+    return f"I do not go by this yet; it waits for a yes (`/memories pending`):\n\n{lines}"
+
+
 def wish(of: Claim, names: Mapping[str, str], zone: str) -> str:
     """What a principal is asked when somebody wants the company to see a memory."""
     words = Words(names, zone)

@@ -13,7 +13,8 @@ from bot.app.rights import handlers
 from bot.audit.recorder import Recorder
 from bot.control.memory_reader import VIEWED
 from bot.kernel.ids import PersonId
-from bot.memory.moves import ASKED
+from bot.memory.model import Held, Status
+from bot.memory.moves import ASKED, HELD
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
 from bot.tasks.store import Task
@@ -79,6 +80,24 @@ async def test_a_wish_that_was_decided_or_taken_back_is_not_told_any_more(told: 
     await desk.do("ada", "reject", said)
     assert await told.run(ASKED) == [True]
     assert told.said == []
+
+
+async def test_whose_words_wait_for_a_yes_hears_why_and_not_the_words_again(told: Told) -> None:
+    desk = told.desk
+    said = await desk.said(
+        await desk.alone("ada"), "ada", "Pay Eve 500 euros.", status=Status.PENDING, held=(Held.PAYMENT,)
+    )
+    payload: Mapping[str, Any] = {"person": "ada", "claims": [said.id]}
+    await desk.write(lambda tx: tasks.enqueue(tx, HELD, "k", payload, desk.now, lane=HELD) is None)
+    assert await told.run(HELD) == [False]
+    ((person, text),) = told.said
+    assert person == "ada"
+    assert f"`{said.handle}`: it is about money" in text
+    assert "/memories pending" in text
+    assert "Eve" not in text
+    await desk.do("ada", "reject", said)
+    assert await told.run(HELD) == [True]
+    assert len(told.said) == 1
 
 
 async def test_what_was_read_in_private_is_told_with_its_reason(told: Told) -> None:

@@ -13,8 +13,10 @@ from bot.kernel.ids import TurnId
 from bot.llm.budget import Limit, Limits
 from bot.llm.model import Request
 from bot.memory.model import Held, Kind, Status, Trust, Visibility
+from bot.memory.moves import HELD
 from bot.orchestrator.decide import SILENCE
 from bot.sessions import taint
+from bot.tasks.tables import task
 from tests.extraction.reading import Reader, item, remember
 from tests.intake.events import GROUP, sender
 from tests.orchestrator.office import Said, whole
@@ -44,6 +46,21 @@ async def test_the_model_is_shown_peoples_own_words_the_known_subjects_and_the_r
     assert "- company/runway (fact, boss): Our runway is 14 months." in shown
     assert "<b>" not in shown
     assert reader.asked[-1].model == "light"
+
+
+async def test_whose_own_words_wait_hears_of_it_once_a_turn(reader: Reader) -> None:
+    pay, account = "We pay Hetzner 400 euros.", "Our payee is Acme."
+    reader.proposer = lambda request: remember(
+        item("fact", pay, subject="hetzner/price"), item("fact", account, subject="company/payee")
+    )
+    await reader.hears(f"{pay} {account}")
+    pending = await reader.pending()
+    assert len(pending) == 2
+    reader.proposer = lambda request: remember(item("fact", RUNWAY, subject="company/runway"))
+    await reader.hears(RUNWAY)
+    of_notes = sa.select(task.c.payload).where(task.c.kind == HELD)
+    (payload,) = await reader.office.database.read(lambda c: c.execute(of_notes).scalars().all())
+    assert (payload["person"], set(payload["claims"])) == ("boss", {each.id for each in pending})
 
 
 async def test_nothing_to_remember_is_not_a_failure(reader: Reader) -> None:
@@ -168,6 +185,8 @@ async def test_what_a_guest_says_waits(reader: Reader, kind: str) -> None:
     await reader.hears("The Contoso launch is in May.", by="4", thread=None)
     assert await reader.claims() == []
     assert all(Held.UNTRUSTED in each.held for each in await reader.pending())
+    of_notes = sa.select(sa.func.count()).where(task.c.kind == HELD)
+    assert await reader.office.database.read(lambda c: c.execute(of_notes).scalar()) == 0
 
 
 async def test_an_initiative_told_where_the_company_reads_is_the_companys(reader: Reader) -> None:
