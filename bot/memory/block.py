@@ -153,9 +153,10 @@ class _Lines:
 
     def of(self, of: Claim, *, ask: bool = False) -> str:
         """`- [ab12cd 2026-03-01 decision, active] Statement (who; why; valid from … until …)`."""
-        state = [f"{of.kind.value}, {of.work.value if of.work else of.status.value}"]
-        if of.status is Status.DISPUTED:
-            state.append("disputed: others say otherwise")
+        disputed = "disputed: others say otherwise" if of.status is Status.DISPUTED else ""
+        state = [f"{of.kind.value}, {of.work.value if of.work else disputed or of.status.value}"]
+        if disputed and of.work:
+            state.append(disputed)
         if of.source is Source.EDITED:
             state.append("its message was edited since")
         told = [self._who(of)] if of.kind is not Kind.ADVICE else []

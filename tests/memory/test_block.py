@@ -78,6 +78,7 @@ def test_marks_of_doubt_stand_in_the_line() -> None:
         ]
     ).text
     assert "disputed: others say otherwise" in text
+    assert "disputed; disputed" not in text
     assert "its message was edited since" in text
     assert "(Marta, corrected by a person)" in text
 
