@@ -97,3 +97,18 @@ async def test_from_the_telling_to_the_forgetting(home: Path) -> None:
     for file in (home / "data").rglob("*"):
         if file.is_file():
             assert b"9 April" not in file.read_bytes(), file
+
+
+async def test_a_mistyped_command_is_never_believed_and_what_waits_is_told(home: Path) -> None:
+    settings = base_settings(home / "data") | {"OPENEXECUTIVE_MEMORY__SETTLE": "0"}
+    async with running(settings, home) as daemon:
+        story = Story(daemon, settings, home)
+        said = await story.say("/corect twxavm Our runway is 12 months.")
+        assert "I know no command /corect; did you mean /correct?" in said.replace("`", "")
+        assert "no command" in await story.say("/remember Our runway is 12 months.")
+        await story.say("Our payee is Acme Bank.")
+        assert rows(daemon.data, "SELECT statement, status FROM claim") == [
+            {"statement": "Our payee is Acme Bank.", "status": "pending"}
+        ]
+        told = "SELECT 1 FROM outbox WHERE op LIKE '%I do not go by this yet%it is about money%'"
+        await daemon.until(lambda: bool(rows(daemon.data, told)))
