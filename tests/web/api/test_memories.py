@@ -44,6 +44,25 @@ async def test_the_six_letters_are_an_id_too(site: Site) -> None:
     assert (await site.ask("GET", f"/api/memories/{said.handle}", by="bob")).status == 404
 
 
+async def test_a_correction_of_another_s_company_memory_is_a_memory_beside_it(site: Site) -> None:
+    desk = site.desk
+    said = await desk.said(await desk.alone("ada"), "ada", visibility=Visibility.COMPANY)
+    await desk.alone("bob")
+    body = change(said, statement="We launch in May.")
+    done = await site.ask("PATCH", f"/api/memories/{said.id}", body, by="bob")
+    assert (done.status, done.body["outcome"], done.body["memory"]["statement"]) == (
+        200,
+        "disputed",
+        "We launch in March.",
+    )
+    for who in ("bob", "boss"):
+        listed = (await site.ask("GET", "/api/memories?status=disputed", by=who)).body["memories"]
+        assert [(each["statement"], each["promotion_by"]) for each in listed] == [
+            ("We launch in May.", "bob"),
+            ("We launch in March.", None),
+        ]
+
+
 async def test_pages_follow_each_other_without_gap_or_repeat(site: Site) -> None:
     desk = site.desk
     room = await desk.alone("ada")
