@@ -62,15 +62,16 @@ def enqueue(
     return new if tx.execute(_ENQUEUE, values).rowcount > 0 else None
 
 
+def _first_of_lane() -> sa.ColumnElement[bool]:
+    ahead = task.alias("ahead")
+    return ~sa.exists().where(ahead.c.lane == task.c.lane, ahead.c.state.in_(PENDING), ahead.c.seq < task.c.seq)
+
+
 def claim_due(tx: Tx, boot: BootId, now: datetime) -> Task | None:
     """Claim the oldest due task that is the first of its lane; counts the attempt."""
-    ahead = task.alias("ahead")
-    first_of_lane = ~sa.exists().where(
-        ahead.c.lane == task.c.lane, ahead.c.state.in_(PENDING), ahead.c.seq < task.c.seq
-    )
     due = (
         sa.select(task.c.seq)
-        .where(task.c.state.in_(WAITING), task.c.run_at <= now, first_of_lane)
+        .where(task.c.state.in_(WAITING), task.c.run_at <= now, _first_of_lane())
         .order_by(task.c.run_at, task.c.seq)
         .limit(1)
         .scalar_subquery()
@@ -174,8 +175,12 @@ def trouble(connection: sa.Connection) -> dict[str, dict[str, int]]:
 
 
 def next_due(connection: sa.Connection) -> datetime | None:
+    """When the next one may be claimed. What waits behind another of its lane is not meant: however long it has been
+    due, it must not hide what is due soon in another lane."""
     found: datetime | None = connection.execute(
-        sa.select(sa.func.min(task.c.run_at, type_=task.c.run_at.type)).where(task.c.state.in_(WAITING))
+        sa.select(sa.func.min(task.c.run_at, type_=task.c.run_at.type)).where(
+            task.c.state.in_(WAITING), _first_of_lane()
+        )
     ).scalar()
     return found
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
@@ -102,13 +103,14 @@ class Worker:
             wait = await self._until_due()
             claimed = None
             if wait <= timedelta():
-                claimed = await self._database.write(lambda tx: store.claim_due(tx, self._boot, self._horizon()))
+                horizon = self._horizon()  # of now: somebody may wait for an answer by the time of the transaction
+                claimed = await self._database.write(partial(store.claim_due, boot=self._boot, now=horizon))
                 self._stale = True
             if claimed is not None:
                 self._running += 1
                 self._supervisor.job(f"task:{claimed.kind}:{claimed.id}", self._one(claimed))
                 continue
-            # What is due already and cannot be claimed waits behind its lane, whose end rings.
+            # What was due and could not be claimed was claimed by somebody, or dropped: the next ring or poll tells.
             await self._bell.wait(wait if wait > timedelta() else IDLE_POLL)
 
     async def drain(self, timeout: timedelta) -> bool:
@@ -144,6 +146,7 @@ class Worker:
             await self._end(task)
         finally:
             self._running -= 1
+            self._stale = True  # what was behind it in its lane may be due, and long since
             self._bell.ring()
 
     async def _end(self, task: Task) -> None:

@@ -411,3 +411,16 @@ async def test_a_task_that_was_dropped_meanwhile_holds_up_none_that_comes_after_
     bench.clock.advance(timedelta(seconds=2))
     await bench.until("two", TaskState.DONE)
     assert bench.ran == ["two"]
+
+
+async def test_what_waits_long_since_behind_its_lane_hides_nothing_that_is_due_soon_in_another(bench: Bench) -> None:
+    await bench.enqueue("head", lane="slow", after=600)
+    await bench.enqueue("behind", lane="slow")
+    await bench.enqueue("soon", lane="b", after=2)
+    due = await bench.database.read(store.next_due)
+    assert due == bench.clock.now() + timedelta(seconds=2)
+    bench.start({"work": bench.noting()})
+    assert await bench.clock.next_sleep() == timedelta(seconds=2)
+    bench.clock.advance(timedelta(seconds=2))
+    await bench.until("soon", TaskState.DONE)
+    assert bench.ran == ["soon"]
