@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import discord
-from discord.gateway import DiscordWebSocket
+from discord.gateway import DiscordWebSocket, KeepAliveHandler
 
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
@@ -105,6 +106,7 @@ class Link:
                 await client.close()
         except TimeoutError:  # a dead link does not say goodbye
             await client.http.close()
+        _stop_heartbeats(client)
 
     async def _once(self) -> _Ended:
         """One client from its login to its end."""
@@ -235,6 +237,14 @@ async def _end(connection: asyncio.Task[None]) -> None:
     while not connection.done():
         connection.cancel()
         await asyncio.wait({connection}, timeout=AGAIN.total_seconds())
+
+
+def _stop_heartbeats(client: Client) -> None:
+    """Of sockets that the library does not know of: while one is made, its thread runs already, and a stop then leaves
+    the thread behind, which goes on for ever."""
+    for thread in threading.enumerate():
+        if isinstance(thread, KeepAliveHandler) and thread.ws._connection is client._connection:  # noqa: SLF001 - no other way
+            thread.stop()
 
 
 def _socket(client: Client | None) -> DiscordWebSocket | None:

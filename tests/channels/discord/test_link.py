@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from discord.gateway import DiscordWebSocket
+from discord.gateway import DiscordWebSocket, KeepAliveHandler
 
 from bot.kernel.supervise import start
 from channels.discord.link import SLOW
@@ -271,3 +272,25 @@ async def test_a_stop_that_comes_while_the_connection_is_made_ends_it(
     async with asyncio.timeout(5):
         await (await stops.get())
     assert not rig.server.gateway.connected
+
+
+async def test_a_stop_between_hello_and_identify_leaves_no_heartbeats_behind(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The socket's thread runs by then, and the library has not yet handed the socket out."""
+    began: asyncio.Queue[None] = asyncio.Queue()
+
+    async def identifying(socket: DiscordWebSocket) -> None:
+        began.put_nowait(None)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(DiscordWebSocket, "identify", identifying)
+    rig.run()
+    async with asyncio.timeout(5):
+        await began.get()
+        beating = [each for each in threading.enumerate() if isinstance(each, KeepAliveHandler)]
+        assert beating
+        await rig.stop()
+    for thread in beating:
+        thread.join(1)
+        assert not thread.is_alive()
