@@ -6,8 +6,11 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from tests.evaluation import recall, retrieval
-from tests.evaluation.lives import run as lives
+from bot.retrieval.use3 import one_thread
+
+with one_thread():  # as the daemon does: numpy reads it when it is loaded
+    from tests.evaluation import recall, retrieval
+    from tests.evaluation.lives import run as lives
 
 
 def main() -> int:

@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from bot.retrieval.recall.model import Among, Counts, Entry, Kind, Question, Span, Where, Within
 from bot.retrieval.tables import RECALL_TEXT, recall_row, recall_space, recall_vector
@@ -27,6 +29,9 @@ _FEW = 16
 _SELECTIVE = 4
 """Spaces with less than one of so many rows are looked for in the full text; else that costs more than it saves."""
 _row, _vector, _space = recall_row.c, recall_vector.c, recall_space.c
+_BY_REF: sa.ColumnElement[str] = UnaryExpression(_row.space, operator=custom_op("+"))
+"""The space, but not as a key of its index: a few refs are looked up by theirs, while SQLite would read the whole space
+(sqlite.org/optoverview.html, disqualifying WHERE-clause terms by unary plus)."""
 _MICROSECONDS = sa.type_coerce(recall_row.c.said_at, sa.BigInteger)
 _VIEWED = (
     _row.seq, _row.ref, _row.space, _row.speaker, _MICROSECONDS, sa.func.length(_row.text),
@@ -189,22 +194,22 @@ def _values(entry: Entry) -> dict[str, Any]:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def visible(where: Where) -> sa.ColumnElement[bool]:
-    """What a search may return. Nothing, if no space and no ref is named."""
+def visible(where: Where, space: sa.ColumnElement[str] = _row.space) -> sa.ColumnElement[bool]:
+    """What a search may return. Nothing, if no space and no ref is named. `space`: how its column is written."""
     of_kind = _row.kind == where.kind.value
     match where:
         case Among():
             return sa.and_(of_kind, _is_one_of(where.refs))
         case Within():
-            within = sa.and_(of_kind, _few(where.spans) if len(where.spans) <= _FEW else _many(where.spans))
+            within = sa.and_(of_kind, _few(where.spans, space) if len(where.spans) <= _FEW else _many(where.spans))
             return within if where.refs is None else sa.and_(within, _is_one_of(where.refs))
 
 
-def _few(spans: Sequence[Span]) -> sa.ColumnElement[bool]:
+def _few(spans: Sequence[Span], space: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     """Written out, so that the index of spaces is used."""
     each = [
         sa.and_(
-            _row.space == span.space,
+            space == span.space,
             _row.history_epoch >= span.history_epoch,
             _row.audience_epoch >= span.audience_epoch,
         )
@@ -288,7 +293,8 @@ def _quoted(phrase: str) -> str:
 
 def still(connection: sa.Connection, where: Where, refs: Collection[str]) -> set[str]:
     """Those of these refs that a search may return now."""
-    return set(connection.execute(sa.select(_row.ref).where(visible(where), _is_one_of(refs))).scalars())
+    there = visible(where, _BY_REF)
+    return set(connection.execute(sa.select(_row.ref).where(there, _is_one_of(refs))).scalars())
 
 
 def states(connection: sa.Connection, kind: Kind, spaces: Collection[str]) -> dict[str, State]:
