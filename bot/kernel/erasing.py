@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from bot.kernel.ids import BlobHash, ClaimId, MessageId, OutboxId, SessionId, TurnId
 
@@ -81,6 +82,18 @@ class Words:
     def line(self, text: str) -> str:
         """A text without what tells the words."""
         return without(text, self.tells(text)) if self.may_tell(text) else text
+
+    def value(self, value: Any) -> Any:
+        """What was read from JSON, without what tells the words; the names of its members stay."""
+        match value:
+            case str():
+                return self.line(value)
+            case list():
+                return [self.value(each) for each in value]
+            case dict():
+                return {name: self.value(each) for name, each in value.items()}
+            case _:
+                return value
 
 
 def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

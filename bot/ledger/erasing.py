@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -35,8 +34,8 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
         if not any(words.may_tell(text) or "\\u" in text for text in (row.raw_proposed, row.raw_final, row.reason)):
             continue
         left = {
-            "proposed": _left(row.proposed, words),
-            "final": _left(row.final, words),
+            "proposed": words.value(row.proposed),
+            "final": words.value(row.final),
             "reason": words.line(row.reason) or "",
         }
         if all(left[name] == getattr(row, name) for name in left):
@@ -62,18 +61,6 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
         )
         found += Redaction(Erased((("proposals", 1),)), (event, change))
     return found
-
-
-def _left(value: Any, words: Words) -> Any:
-    match value:
-        case str():
-            return words.line(value)
-        case list():
-            return [_left(each, words) for each in value]
-        case dict():
-            return {name: _left(each, words) for name, each in value.items()}
-        case _:
-            return value
 
 
 def held(connection: sa.Connection) -> list[Proposal]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -18,7 +17,7 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     for row in connection.execute(sa.select(job.c.id, job.c.title, job.c.payload, job.c.version, raw)):
         if not words.may_tell(row.raw) and not words.may_tell(row.title) and "\\u" not in row.raw:
             continue
-        left = {"title": words.line(row.title) or FORGOTTEN, "payload": _left(row.payload, words)}
+        left = {"title": words.line(row.title) or FORGOTTEN, "payload": words.value(row.payload)}
         if left != {"title": row.title, "payload": row.payload}:
             change = job.update().where(job.c.id == row.id).values(**left, version=row.version + 1)
             found += Redaction(Erased((("schedules", 1),)), (change,))
@@ -28,15 +27,3 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
             this = sa.and_(occurrence.c.job_id == row.job_id, occurrence.c.at == row.at)
             found += Redaction(Erased((("schedules", 1),)), (occurrence.update().where(this).values(note=note),))
     return found
-
-
-def _left(value: Any, words: Words) -> Any:
-    match value:
-        case str():
-            return words.line(value)
-        case list():
-            return [_left(each, words) for each in value]
-        case dict():
-            return {name: _left(each, words) for name, each in value.items()}
-        case _:
-            return value

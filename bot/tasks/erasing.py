@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -22,20 +21,8 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
         if not escaped and not words.may_tell(row.payload) and not (row.error and words.may_tell(row.error)):
             continue
         payload = json.loads(row.payload)
-        left = {"payload": _left(payload, words), "error": words.line(row.error) if row.error else row.error}
+        left = {"payload": words.value(payload), "error": words.line(row.error) if row.error else row.error}
         if left != {"payload": payload, "error": row.error}:
             statement = task.update().where(task.c.seq == row.seq).values(**left)
             found += Redaction(Erased((("tasks", 1),)), (statement,))
     return found
-
-
-def _left(value: Any, words: Words) -> Any:
-    match value:
-        case str():
-            return words.line(value)
-        case list():
-            return [_left(each, words) for each in value]
-        case dict():
-            return {name: _left(each, words) for name, each in value.items()}
-        case _:
-            return value

@@ -6,6 +6,7 @@ The message is a row of the outbox, written with the proposal's move; a send who
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -75,7 +76,7 @@ class Reading:
     """People among them, whose quiet hours count."""
 
 
-class Telling:
+class Telling(ABC):
     """What all of these have in common."""
 
     name: str
@@ -84,9 +85,9 @@ class Telling:
     def __init__(self, post: Post) -> None:
         self._post = post
 
+    @abstractmethod
     def reading(self, connection: sa.Connection, payload: Payload) -> Reading:
         """Who would read it now. Raises `PermanentError` if it must not go there any more."""
-        raise NotImplementedError
 
     def hidden(self, connection: sa.Connection, payload: Payload, rests_on: Sequence[ClaimId]) -> list[ClaimId]:
         """What of this its readers may not see by themselves. Raises `PermanentError`."""
