@@ -185,8 +185,8 @@ _ABOUT = """## Retrieval
 {count} questions in ordinary words over the built-in notes (`tests/evaluation/corpus_questions.jsonl`), each with
 the one to three notes that answer it; measured by `python -m tests.evaluation --knowledge` through the same search that
 the daemon uses. nDCG counts every named note as equally good. Times are of one search, the question's embedding
-included, on two cores that did nothing else. The weights of the fusion were chosen on 208 of these questions, before the
-others were written and some notes reworded, so its figures flatter a little.
+included, on two cores that did nothing else. The weights of the fusion were chosen on 208 of these questions, before
+the others were written and some notes reworded, so its figures flatter a little.
 """
 
 
