@@ -376,12 +376,22 @@ class AuthRefused(Payload):
 
 @dataclass(frozen=True, slots=True)
 class AuthLogin(Payload):
-    """A token let somebody in; one row an hour at most for each token."""
+    """Somebody was let in: by a token (one row an hour at most for each), or a browser by a one-time link."""
 
     type = "auth_login"
-    door: Literal["api"]
+    door: Literal["api", "web"]
     token: str
-    """Its id, never the token."""
+    """Id of the token or of the browser's session, never what lets in."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthLogout(Payload):
+    """A browser was signed out, by its person or by somebody who may."""
+
+    type = "auth_logout"
+    door: Literal["web"]
+    token: str
+    """Id of the browser's session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""People, handles, pairing codes and requests, and tokens of the API."""
+"""People, handles, pairing codes and requests, tokens of the API, and browsers that are signed in."""
 
 from __future__ import annotations
 
@@ -85,3 +85,37 @@ access_token = sa.Table(
     sa.Index("ix_access_token_person_id", "person_id"),
 )
 """What lets a program act as a person by the API: SHA-256 of it, never the token. `used_at` to the hour."""
+
+sign_in_link = sa.Table(
+    "sign_in_link",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False, unique=True),
+    sa.Column("asking_digest", sa.Text),
+    sa.Column("person_id", sa.Text, sa.ForeignKey("person.id"), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("used_at", UtcDateTime),
+    sa.CheckConstraint("expires_at > created_at", name="ends"),
+    sa.Index("ix_sign_in_link_person_id", "person_id"),
+)
+"""`asking_digest`: of what the browser holds that asked for the link; NULL where any browser may use it."""
+
+browser_session = sa.Table(
+    "browser_session",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False, unique=True),
+    sa.Column("before", sa.Text),
+    sa.Column("person_id", sa.Text, sa.ForeignKey("person.id"), nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("rotated_at", UtcDateTime, nullable=False),
+    sa.Column("used_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("ended_at", UtcDateTime),
+    sa.CheckConstraint("expires_at > created_at", name="ends"),
+    sa.Index("ix_browser_session_before", "before"),
+    sa.Index("ix_browser_session_person_id", "person_id"),
+)
+"""`before`: the digest of the cookie before the last exchange, which holds for a moment more."""

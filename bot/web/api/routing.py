@@ -12,19 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
-from bot.kernel.supervise import Bug, attempt
-from bot.memory.model import ConflictError
-from bot.memory.service import NotAllowedError, UnclearError, UnknownMemoryError
-from bot.orchestrator.clerk import NotDoneError, UnknownProposalError
-from bot.orchestrator.schedule_desk import NotAllowedHereError
 from bot.people.model import Person
-from bot.scheduler.service import UnknownScheduleError
-from bot.scheduler.when_rule import UnclearError as UnclearTimeError
 from bot.web.api import openapi
 from bot.web.api.auth import Denied, Door
 from bot.web.api.model import Problem
 from bot.web.hooks import BodyRefusedError, read_body
+from bot.web.refusals import Refusal, answered
 
 PREFIX = "/api"
 LIMIT = 64 << 10
@@ -57,15 +50,6 @@ class Operation:
     body: type[BaseModel] | None = None
     accepted: Callable[[BaseModel], bool] = field(default=lambda _: False)
     """Whether the answer says that it waits for somebody (202)."""
-
-
-class _Refusal(Exception):
-    def __init__(self, status: int, code: str, message: str, reason: str | None = None) -> None:
-        self.status = status
-        self.code = code
-        self.message = message
-        self.reason = reason
-        """For the audit."""
 
 
 def routes(operations: Sequence[Operation], door: Door, version: str, on_refused: Callable[[str], None]) -> list[Route]:
@@ -103,43 +87,15 @@ def _endpoint(
             if operation is None:
                 return _no_such_method(methods)
             call = Call(person, request.path_params, _query(operation, request), await _body(operation, request))
-            answer = await _answered(operation, call)
-        except _Refusal as refused:
+            answer = await answered(operation.handle(call), f"api {operation.name}")
+        except Refusal as refused:
             if refused.reason is not None:
-                on_refused(refused.reason)
+                on_refused(f"api_{refused.reason}")
             return _problem(refused.status, refused.code, refused.message)
         status = 202 if operation.accepted(answer) else 200
         return Response(answer.model_dump_json(), status, media_type="application/json")
 
     return endpoint
-
-
-async def _answered(operation: Operation, call: Call) -> BaseModel:
-    try:
-        answer = await attempt(operation.handle(call), f"api {operation.name}")
-    except UnknownMemoryError as error:
-        raise _Refusal(404, "not_found", "There is no such memory.", "api_not_found") from error
-    except UnknownProposalError as error:
-        raise _Refusal(404, "not_found", "There is no such proposal.", "api_not_found") from error
-    except UnknownScheduleError as error:
-        raise _Refusal(404, "not_found", "There is no such schedule.", "api_not_found") from error
-    except NotDoneError as error:
-        raise _Refusal(409, "not_done", error.message) from error
-    except (NotAllowedError, NotAllowedHereError) as error:
-        raise _Refusal(403, "not_allowed", error.message, "api_not_allowed") from error
-    except ConflictError as error:
-        raise _Refusal(409, "conflict", error.message) from error
-    except (UnclearError, UnclearTimeError) as error:
-        raise _Refusal(422, "unclear", error.message) from error
-    except TransientError as error:
-        raise _Refusal(503, "later", "This cannot be done right now.") from error
-    except PermanentError as error:
-        raise _Refusal(400, "refused", error.message) from error
-    except OpenExecutiveError as error:
-        raise _Refusal(500, "failed", "Something broke.") from error
-    if isinstance(answer, Bug):
-        raise _Refusal(500, "failed", "Something broke.")
-    return answer
 
 
 def _query(operation: Operation, request: Request) -> BaseModel | None:
@@ -152,35 +108,35 @@ def _query(operation: Operation, request: Request) -> BaseModel | None:
             assert isinstance(values, list)  # noqa: S101 - for the type checker
             values.append(value)
         elif name in given:
-            raise _Refusal(422, "unclear", f"{name}: given twice")
+            raise Refusal(422, "unclear", f"{name}: given twice")
         else:
             given[name] = value
     if operation.query is None:
         if given:
-            raise _Refusal(422, "unclear", f"{min(given)}: not known here")
+            raise Refusal(422, "unclear", f"{min(given)}: not known here")
         return None
     try:
         return operation.query.model_validate(given)
     except ValidationError as error:
-        raise _Refusal(422, "unclear", _faults(error)) from error
+        raise Refusal(422, "unclear", _faults(error)) from error
 
 
 async def _body(operation: Operation, request: Request) -> BaseModel | None:
     try:
         raw = await read_body(request, LIMIT)
     except BodyRefusedError as refused:
-        raise _Refusal(refused.status, refused.reason, "The body cannot be taken.", refused.reason) from refused
+        raise Refusal(refused.status, refused.reason, "The body cannot be taken.", refused.reason) from refused
     if operation.body is None:
         if raw:
-            raise _Refusal(422, "unclear", "No body is wanted here.")
+            raise Refusal(422, "unclear", "No body is wanted here.")
         return None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise _Refusal(415, "not_json", "Content-Type: application/json is wanted.")
+        raise Refusal(415, "not_json", "Content-Type: application/json is wanted.")
     try:
         return operation.body.model_validate_json(raw)
     except ValidationError as error:
-        raise _Refusal(422, "unclear", _faults(error)) from error
+        raise Refusal(422, "unclear", _faults(error)) from error
 
 
 def _lists(model: type[BaseModel]) -> set[str]:
