@@ -358,6 +358,7 @@ class Daemon:
             self.tasks.recover(tx)
             task_store.enqueue(tx, UPKEEP, UPKEEP, {}, self.store.clock.now(), lane=UPKEEP)
             self.erasing.start(tx)
+            self.ledger.recover(tx)
             rooms_of_extraction.upkeep(self.store, self.settings).start(tx)
             self.remembering.queue_check(tx)
             self.backups.nightly.start(tx)

@@ -62,6 +62,10 @@ class Room:
         """Of the socket."""
         return ops_ledger.handlers(self.store.database, self.clerk("cli"), settings.channels.terminal.person)
 
+    def recover(self, tx: Tx) -> None:
+        """At a start, before anything else runs."""
+        self.approvals.recover(tx)
+
     def start(self, work: Supervisor) -> None:
         work.service("ledger", self.worker.run())
         work.service("approvals", self.approvals.run())

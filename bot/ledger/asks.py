@@ -18,6 +18,8 @@ import sqlalchemy as sa
 from bot.kernel.ids import OutboxId, PersonId, ProposalId, new_id
 from bot.ledger.model import Proposal, State
 from bot.ledger.tables import ASKER, proposal, proposal_ask
+from bot.outbox.tables import OutState
+from bot.outbox.tables import outbox as sends
 from bot.storage.database import Tx
 
 _TOKEN_BYTES = 18
@@ -138,6 +140,17 @@ def of_proposals(connection: sa.Connection, ids: Collection[ProposalId]) -> list
         sa.select(proposal_ask).where(proposal_ask.c.proposal_id.in_(sorted(ids))).order_by(proposal_ask.c.at)
     )
     return [_ask(row) for row in rows]
+
+
+def arrived(connection: sa.Connection, ids: Collection[ProposalId]) -> list[tuple[Ask, datetime]]:
+    """Showings whose message was sent, the oldest first, and when."""
+    rows = connection.execute(
+        sa.select(proposal_ask, sends.c.ended_at)
+        .select_from(proposal_ask.join(sends, sends.c.id == proposal_ask.c.outbox_id))
+        .where(proposal_ask.c.proposal_id.in_(sorted(ids)), sends.c.state == OutState.SENT.value)
+        .order_by(proposal_ask.c.at)
+    )
+    return [(_ask(row), row.ended_at) for row in rows]
 
 
 def behind(connection: sa.Connection, limit: int) -> list[Ask]:

@@ -73,7 +73,7 @@ def told(proposal: Proposal, shown: Shown, memories: Sequence[str], hidden: int,
         lines += ["", "The conversation had read text from others that may try to give orders: look twice."]
     if proposal.two_persons:
         lines += ["", "Two people must approve the same content."]
-    lines += ["", f"Without a decision by {_when(proposal.expires_at, zone)} it will not be done."]
+    lines += ["", f"Without a decision by {when(proposal.expires_at, zone)} it will not be done."]
     return "\n".join(lines)
 
 
@@ -81,7 +81,7 @@ def outcome(proposal: Proposal, shown: Shown, who: str | None, zone: str) -> str
     """What the message becomes once it is decided."""
     to = next((value for _, value in shown.fields), "")
     by = f" by {_inline(who)}" if who else ""
-    at = f" on {_when(proposal.decided_at, zone)}" if proposal.decided_at else ""
+    at = f" on {when(proposal.decided_at, zone)}" if proposal.decided_at else ""
     about = f" ({_inline(to)})" if to else ""
     became = OUTCOMES[proposal.state]
     if proposal.state is State.FAILED and proposal.failure is not None:
@@ -125,5 +125,6 @@ def _quoted(text: str) -> list[str]:
     return [f"> {literal(line)}".rstrip() for line in text.split("\n")]
 
 
-def _when(at: datetime, zone: str) -> str:
+def when(at: datetime, zone: str) -> str:
+    """`Tue 2026-12-01 13:05 (Europe/Berlin)`"""
     return f"{at.astimezone(ZoneInfo(zone)):%a %Y-%m-%d %H:%M} ({zone})"

@@ -1,16 +1,16 @@
 """Puts proposals before who may decide them: alone, where they last wrote, with buttons where there are any.
 
-The tables are the queue: whoever has not been shown a proposal as it is now is shown it (not in their quiet hours,
-unless they asked for it themselves), is reminded once before it expires, and the message says afterwards what came of
-it. Who asked is told the end.
+The tables are the queue (`owing`): whoever has not been shown a proposal as it is now is shown it (not in their quiet
+hours, unless they asked for it themselves), is reminded once before it expires, is asked again once after a stretch in
+which a press cannot have come in (`gaps`), and the message says afterwards what came of it. Who asked is told the end.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 import sqlalchemy as sa
 
@@ -18,13 +18,14 @@ from bot.gateway.channel import Channel
 from bot.gateway.events import ReplyPath
 from bot.gateway.forms import LONGEST_VALUE
 from bot.gateway.operations import Choice, OutboundOp, Reply, asking
+from bot.gateway.text_write import literal
 from bot.intake.tables import inbox
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
 from bot.kernel.ids import ClaimId, PersonId, ProposalId
 from bot.kernel.scope import PersonScope
 from bot.kernel.supervise import Bell, Bug, attempt
-from bot.ledger import asks, rules, showing, store
+from bot.ledger import asks, showing, store
 from bot.ledger.actions import Shown
 from bot.ledger.asks import Ask
 from bot.ledger.model import Proposal, State
@@ -32,6 +33,9 @@ from bot.ledger.service import Ledger
 from bot.memory import reading
 from bot.memory.reading import Purpose
 from bot.memory.recall import names_of
+from bot.orchestrator import gaps
+from bot.orchestrator.gaps import Gap, Gaps
+from bot.orchestrator.owing import Again, Due, owed
 from bot.orchestrator.telling import Words
 from bot.outbox import growth
 from bot.outbox.service import Outbox, Queued
@@ -56,17 +60,16 @@ BY_MAIL = (
 IN_WORDS = "`/approve {id} {hash}` has it done, `/reject {id}` does not."
 AS_WELL = "Also: `openexecutive ledger approve {id}` on the machine that I live on."
 REMINDER = "*Still waiting for you:*\n\n"
+AWAY_ONE = "*I was not there for a while, and your word may not have reached me. Still waiting for you:*\n\n"
+AWAY_SEVERAL = (
+    "I was not there for a while, and your word may not have reached me. These still wait for you; what is above to "
+    "press still works, and `/ledger ID` shows one again:"
+)
+MOST_LINES = 10
 
 
 def approve_words(of: Proposal) -> str:
     return IN_WORDS.format(id=of.id[-6:], hash=of.hash[:6])
-
-
-@dataclass(frozen=True, slots=True)
-class _Due:
-    proposal: Proposal
-    person: Person
-    reminder: bool
 
 
 class Approvals:
@@ -85,7 +88,12 @@ class Approvals:
         self._outbox = outbox
         self._channels = channels
         self._mail = mail
+        self._gaps = Gaps(database, clock, channels)
         self._bell = Bell(clock)
+
+    def recover(self, tx: Tx) -> None:
+        """At a start: what was pressed while nobody was there has not come in."""
+        self._gaps.recover(tx)
 
     def ring(self) -> None:
         """Proposals were made or moved, and that is committed."""
@@ -103,14 +111,19 @@ class Approvals:
 
     async def once(self) -> timedelta:
         """Show and tell what there is now; returns how long there is nothing more. Raises `TransientError`."""
-        due, next_at = await self._database.read(self._due)
-        for each in due:
-            await self._attempt(self._show(each), each.proposal.id)
+        await self._gaps.watch()
+        found = await self._database.read(
+            lambda c: owed(c, self._ledger.rules, self._clock.now(), self._gaps.over(c))
+        )  # fmt: skip
+        for each in found.due:
+            await self._attempt(self._show(each, REMINDER if each.reminder else ""), each.proposal.id)
+        for again in found.again:
+            await self._attempt(self._show_again(again), again.proposals[0].id)
         for behind in await self._database.read(lambda c: asks.behind(c, MOST)):
             await self._attempt(self._update(behind), behind.proposal)
         for ended in await self._database.read(lambda c: store.untold(c, MOST)):
             await self._attempt(self._tell_asker(ended), ended.id)
-        return LOOK_EVERY if next_at is None else min(LOOK_EVERY, next_at - self._clock.now())
+        return LOOK_EVERY if found.next_at is None else min(LOOK_EVERY, found.next_at - self._clock.now())
 
     async def _attempt(self, work: Awaitable[None], of: ProposalId) -> None:
         """One that cannot be shown now is tried again at the next look."""
@@ -122,42 +135,10 @@ class Approvals:
         if isinstance(result, Bug):
             log.error("proposal %s cannot be shown: %s", of, result)
 
-    def _due(self, connection: sa.Connection) -> tuple[list[_Due], datetime | None]:
-        """Who is to be shown what now, and when the next one is."""
-        now = self._clock.now()
-        waiting = store.waiting(connection, MOST)
-        shown: dict[tuple[ProposalId, PersonId, str, bool], Ask] = {
-            (each.proposal, each.person, each.hash, each.reminder): each
-            for each in asks.of_proposals(connection, [each.id for each in waiting])
-        }
-        everyone = {each.id: each for each in people.everyone(connection)} if waiting else {}
-        due: list[_Due] = []
-        later: list[datetime] = []
-        for of in waiting:
-            if of.expires_at <= now:
-                continue
-            remind_at = rules.reminder_at(self._ledger.rules, of.made_at, of.expires_at)
-            for person_id in of.approvers:
-                person = everyone.get(person_id)
-                if person is None or not person.internal or _has_voted(of, person_id):
-                    continue
-                known = (of.id, person_id, of.hash)
-                reminder = (*known, False) in shown or (*known, True) in shown
-                at = now if not reminder else remind_at
-                if at is None or (*known, True) in shown:
-                    continue
-                at = max(at, now)
-                if person_id != of.asked_by or reminder:
-                    at = rules.outside_quiet_hours(at, person)
-                if at <= now:
-                    due.append(_Due(of, person, reminder))
-                else:
-                    later.append(at)
-        return due, min(later, default=None)
-
     # --- showing ---------------------------------------------------------------------------------------------------
 
-    async def _show(self, due: _Due) -> None:
+    async def _show(self, due: Due, before: str = "", gap: Gap | None = None) -> None:
+        """`before`: words before it. `gap`: because of which it is shown again."""
         of, person = due.proposal, due.person
         found = await self._direct(person)
         if found is None:
@@ -169,14 +150,16 @@ class Approvals:
         memories, hidden = await self._database.read(lambda c: memories_of(c, of.rests_on, person))
         text = showing.told(of, shown, memories, hidden, person.time_zone)
         token = asks.new_token()
-        ops = self._ops(channel, path, of, shown, f"{REMINDER if due.reminder else ''}{text}", token)
+        ops = self._ops(channel, path, of, shown, f"{before}{text}", token)
 
         def unit(tx: Tx) -> tuple[Queued, ...]:
             now = self._clock.now()
             current = store.get(tx.connection, of.id)
             if current is None or current.state is not State.PROPOSED or current.hash != of.hash:
                 return ()
-            self._ledger.shown(tx, of.id, person.id, channel.name, now, reminder=due.reminder)
+            if gap is not None and not gaps.ask(tx, gap, person.id, now):
+                return ()
+            self._ledger.shown(tx, of.id, person.id, channel.name, now, reminder=bool(before))
             queued = self._outbox.queue_operations(tx, channel.name, ops, NOWHERE)
             asks.add(
                 tx, of, person.id, token, queued.ids[-1], channel.name, path.thread, path.address, now,
@@ -185,6 +168,38 @@ class Approvals:
             return (queued,)
 
         self._outbox.sending(await self._database.write(unit))
+
+    async def _show_again(self, again: Again) -> None:
+        """One is shown whole; several are named in one message: the buttons above still work."""
+        person, channel = again.person, self._channels[again.gap.channel]
+        if len(again.proposals) == 1:
+            await self._show(Due(again.proposals[0], person, reminder=False), AWAY_ONE, again.gap)
+            return
+        address = next((each.address for each in person.handles if each.channel == channel.name), None)
+        if address is None:
+            return
+        path = await channel.direct(address)
+        lines = [self._line(each, person) for each in again.proposals[:MOST_LINES]]
+        if len(again.proposals) > MOST_LINES:
+            lines.append(f"- and {len(again.proposals) - MOST_LINES} more: `/ledger` lists them")
+        ops = await self._outbox.plan(channel.name, Reply(path, "\n".join((AWAY_SEVERAL, "", *lines))))
+
+        def unit(tx: Tx) -> tuple[Queued, ...]:
+            now = self._clock.now()
+            if not gaps.ask(tx, again.gap, person.id, now):
+                return ()
+            for each in again.proposals:
+                current = store.get(tx.connection, each.id)
+                if current is not None and current.state is State.PROPOSED:
+                    self._ledger.shown(tx, each.id, person.id, channel.name, now, reminder=True)
+            return (self._outbox.queue_operations(tx, channel.name, ops, NOWHERE),)
+
+        self._outbox.sending(await self._database.write(unit))
+
+    def _line(self, of: Proposal, person: Person) -> str:
+        shown = self._ledger.action(of.action).show(of.final)
+        to = f" ({literal(shown.fields[0][1])})" if shown.fields else ""
+        return f"- `{of.id[-6:]}` {shown.what}{to}, until {showing.when(of.expires_at, person.time_zone)}"
 
     def _ops(
         self, channel: Channel, path: ReplyPath, of: Proposal, shown: Shown, text: str, token: str
@@ -280,10 +295,6 @@ class Approvals:
     def _has_buttons(self, channel: str) -> bool:
         known = self._channels.get(channel)
         return known is not None and known.has_buttons
-
-
-def _has_voted(of: Proposal, person: PersonId) -> bool:
-    return any(each.person == person and each.digest == of.hash for each in of.votes)
 
 
 def memories_of(connection: sa.Connection, ids: Sequence[ClaimId], person: Person) -> tuple[list[str], int]:

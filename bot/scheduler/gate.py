@@ -55,6 +55,12 @@ def holds(connection: sa.Connection, fence: int) -> bool:
     return current == fence
 
 
+def left(connection: sa.Connection) -> datetime | None:
+    """Until when, at the latest, whoever held the gate last was there; None if nobody ever did."""
+    until: datetime | None = connection.execute(sa.select(gate.c.until).where(gate.c.name == NAME)).scalar()
+    return until
+
+
 def give_up(tx: Tx, holder: str, now: datetime) -> None:
     """At a clean stop: another may take it at once."""
     tx.execute(gate.update().where(gate.c.name == NAME, gate.c.holder == holder).values(until=now))

@@ -7,6 +7,7 @@ import pytest
 from bot.audit.recorder import Recorder
 from bot.storage.database import Database
 from tests.clock import FakeClock
+from tests.orchestrator.house import House, open_house
 from tests.orchestrator.office import Office
 from tests.sessions.rooms import PEOPLE, Rooms
 
@@ -24,3 +25,11 @@ async def office(rooms: Rooms, database: Database, recorder: Recorder, clock: Fa
     await office.open()
     yield office
     await office.close()
+
+
+@pytest.fixture
+async def house(database: Database, recorder: Recorder, clock: FakeClock) -> AsyncIterator[House]:
+    """Where what the model wants done waits for a yes."""
+    house = await open_house(database, recorder, clock)
+    yield house
+    await house.office.close()

@@ -255,6 +255,8 @@ class Office:
         def recover(tx: Tx) -> None:
             self.orchestrator.recover(tx)
             self.outbox.recover(tx)
+            if self.room is not None:
+                self.room.recover(tx)
 
         await self.database.write(recover)
         self.supervisor.service("outbox", self.outbox.run())

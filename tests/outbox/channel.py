@@ -48,6 +48,7 @@ class ScriptedChannel:
         self.ops: list[OutboundOp] = []
         self.asked: list[str] = []
         self.connected = True
+        self.receives = True
         self._called = asyncio.Event()
 
     @property
@@ -124,7 +125,7 @@ class ScriptedChannel:
         raise NotImplementedError
 
     def health(self) -> Health:
-        return Health(receiving=True, sending=self.connected)
+        return Health(receiving=self.receives, sending=self.connected)
 
     def routes(self) -> Sequence[HttpRoute]:
         return ()
