@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.app.opening import Store
+from bot.audit.events import Actor
 from bot.control.memory_reader import VIEWED, notice
 from bot.control.ops_memory import Counted, Operations
 from bot.control.ops_tokens import Tokens
@@ -17,15 +18,17 @@ from bot.erasure.work import Tell
 from bot.gateway.channel import LocalHandler
 from bot.gateway.text_links import inert
 from bot.kernel.ids import ClaimId, PersonId
+from bot.kernel.scope import PersonScope
 from bot.memory import store as memories
 from bot.memory.model import Claim, Status
 from bot.memory.moves import ASKED, HELD
 from bot.memory.recall import names_of
-from bot.memory.service import Eraser
+from bot.memory.rights import Act
+from bot.memory.service import Acting, Eraser, Memories
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
+from bot.orchestrator.telling import GUEST_WAITS, wish
 from bot.orchestrator.telling import held as held_words
-from bot.orchestrator.telling import wish
 from bot.people import store as people
 from bot.people.model import Person
 from bot.storage.database import Tx
@@ -39,7 +42,7 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
     async def asked(task: Task) -> Done:
         def query(connection: sa.Connection) -> tuple[Claim, list[Person], Mapping[str, str]] | None:
             found = memories.get(connection, ClaimId(task.payload["claim"]))
-            if found is None or found.promotion_by is None or not found.standing:
+            if found is None or found.promotion_by is None:
                 return None
             names = dict(names_of(connection, [found]))
             names |= {person.id: person.name for person in people.by_ids(connection, [found.promotion_by]).values()}
@@ -58,12 +61,19 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
         return Done(apply)
 
     async def held(task: Task) -> Done:
-        ids = [ClaimId(each) for each in task.payload["claims"]]
-        claims = await store.database.read(lambda c: [memories.get(c, each) for each in ids])
-        waits = [each for each in claims if each is not None and each.status is Status.PENDING]
-        if not waits:
-            return Done(empty=True)
-        return Done(await tell(PersonId(task.payload["person"]), held_words(waits)))
+        def query(connection: sa.Connection) -> str | None:
+            person = people.get(connection, PersonId(task.payload["person"]))
+            claims = [memories.get(connection, ClaimId(each)) for each in task.payload["claims"]]
+            waits = [each for each in claims if each is not None and each.status is Status.PENDING]
+            if person is None or not waits:
+                return None
+            if not person.internal:
+                return GUEST_WAITS
+            by = Acting(Actor("person", person.id), PersonScope(person.id), person)
+            return held_words([(each, Memories.verdict(connection, by, Act.ACCEPT, each)) for each in waits])
+
+        text = await store.database.read(query)
+        return Done(empty=True) if text is None else Done(await tell(PersonId(task.payload["person"]), text))
 
     async def viewed(task: Task) -> Done:
         return Done(await tell(PersonId(task.payload["person"]), notice(task.payload)))

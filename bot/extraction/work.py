@@ -56,6 +56,7 @@ from bot.tasks.worker import Done, Later
 FEWEST_WORDS = 3
 """Of people's own words in a turn for which a model is asked; a thank-you costs nothing."""
 TAKEN_BACK = "taken back by its speaker"
+_TOLD = (Trust.PROVEN, Trust.GUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +214,16 @@ class Extractor:
 
     @staticmethod
     def _tell(tx: Tx, task: Task, decisions: Sequence[Decision], now: datetime) -> None:
-        """Whose own words wait for a yes hears of it, once a turn. What guests say always waits; a mail that nothing
-        proves may be another's."""
+        """Whose own words wait for a yes hears of it, once a turn; a guest, whose words always wait, the first time. A
+        mail that nothing proves may be another's."""
         waits: dict[str, list[ClaimId]] = {}
         for each in decisions:
-            if isinstance(each, Write) and each.claim.status is Status.PENDING and each.claim.trust is Trust.PROVEN:
+            if isinstance(each, Write) and each.claim.status is Status.PENDING and each.claim.trust in _TOLD:
                 waits.setdefault(each.claim.speaker, []).append(each.claim.id)
+        guests = {e.claim.speaker for e in decisions if isinstance(e, Write) and e.claim.trust is Trust.GUEST}
         for person, claims in waits.items():
+            if person in guests and memory.waited_before(tx.connection, person, claims):
+                continue
             tasks.enqueue(tx, HELD, f"{task.id}:{person}", {"person": person, "claims": claims}, now, lane=HELD)
 
     def _forgotten(self, connection: sa.Connection, reading: Reading, candidate: Candidate) -> datetime | None:

@@ -210,7 +210,8 @@ class Claim:
     by_person: bool
     """A person put it into words or corrected it: the extractor never changes it again."""
     promotion_by: PersonId | None
-    """Who asked that the company may see it, while that waits."""
+    """Who put it before the principals, while they have not decided: of what stands, that the company may see it; of
+    what waits, that it is believed."""
     version: int
     """From 1; every change counts it up and has its event."""
 

@@ -38,7 +38,7 @@ from bot.storage.database import Tx
 from bot.tasks import store as tasks
 
 ASKED = "memory.asked"
-"""Kind of the task that puts a wish before the principals."""
+"""Kind of the task that puts before the principals what somebody asks of them."""
 HELD = "memory.held"
 """Kind of the task that tells whose words wait for a yes that they do."""
 _OF_ONES_OWN = frozenset({Kind.ADVICE, Kind.PREFERENCE})
@@ -66,8 +66,9 @@ def opposes(one: Claim, other: Claim) -> bool:
     return normal(one.statement) != normal(other.statement)
 
 
-def correct(move: Move, seen: Claim, statement: str) -> Claim:
-    """New words, which the extractor never changes again. What waits goes on waiting."""
+def correct(move: Move, seen: Claim, statement: str, *, asked: bool = False) -> Claim:
+    """New words, which the extractor never changes again. What waits goes on waiting. `asked`: it stays before the
+    principals, too; else they have not seen these words, and their yes to the old ones must not meet them."""
     _open(move, seen)
     if statement == seen.statement:
         raise ConflictError(f"memory {seen.handle} says that already")
@@ -80,6 +81,7 @@ def correct(move: Move, seen: Claim, statement: str) -> Claim:
         support=Support.PERSON,
         confidence=1.0,
         source=Source.FRESH,
+        promotion_by=seen.promotion_by if asked else None,
     )
     _calm_down(move, seen)
     return store.get(move.tx.connection, seen.id) or after
@@ -96,7 +98,7 @@ def say_anew(move: Move, seen: Claim, statement: str, person: PersonId) -> Claim
 def retract(move: Move, seen: Claim) -> Claim:
     if seen.status is Status.RETRACTED:
         raise ConflictError(f"memory {seen.handle} is retracted already")
-    after = move.change(seen, Op.RETRACTED, status=Status.RETRACTED, held=(), promotion_by=None)
+    after = move.change(seen, Op.RETRACTED, status=Status.RETRACTED, held=())
     _calm_down(move, seen)
     return after
 
@@ -119,7 +121,7 @@ def accept(move: Move, seen: Claim) -> Claim:
     if seen.status is not Status.PENDING:
         raise ConflictError(f"memory {seen.handle} does not wait: it is {seen.status.value}")
     _supersede(move, seen, seen.visibility)
-    return _stand(move, seen, Op.ACCEPTED, held=(), support=Support.PERSON)
+    return _stand(move, seen, Op.ACCEPTED, held=(), support=Support.PERSON, promotion_by=None)
 
 
 def reject(move: Move, seen: Claim) -> Claim:
@@ -134,7 +136,7 @@ def settle(move: Move, seen: Claim) -> Claim:
         raise ConflictError(f"memory {seen.handle} is not disputed: it is {seen.status.value}")
     for each in _alongside(move.tx, seen, seen.visibility):
         if each.standing and opposes(seen, each):
-            move.change(each, Op.SUPERSEDED, status=Status.SUPERSEDED, replaced_by=seen.id, promotion_by=None)
+            move.change(each, Op.SUPERSEDED, status=Status.SUPERSEDED, replaced_by=seen.id)
     return move.change(seen, Op.SETTLED, status=Status.ACTIVE)
 
 
@@ -206,6 +208,17 @@ def ask_promotion(move: Move, seen: Claim, person: PersonId) -> Claim:
     _may_be_promoted(seen)
     if seen.promotion_by is not None:
         raise ConflictError(f"it was asked already that the company may see memory {seen.handle}")
+    return _put_before(move, seen, person)
+
+
+def ask_acceptance(move: Move, seen: Claim, person: PersonId) -> Claim:
+    """Put what waits before the principals, who may not see where it was said: it goes on waiting."""
+    if seen.status is not Status.PENDING:
+        raise ConflictError(f"memory {seen.handle} does not wait: it is {seen.status.value}")
+    return _put_before(move, seen, person)
+
+
+def _put_before(move: Move, seen: Claim, person: PersonId) -> Claim:
     tasks.enqueue(move.tx, ASKED, seen.id, {"claim": seen.id}, move.now, lane=ASKED)
     return move.change(seen, Op.PROMOTION_ASKED, promotion_by=person)
 

@@ -18,12 +18,12 @@ import sqlalchemy as sa
 from bot.gateway.events import PlaceKind
 from bot.kernel.ids import ClaimId, PersonId, SessionId, TurnId
 from bot.kernel.scope import DepartmentScope, PersonScope
-from bot.memory.model import STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Trust, Visibility
+from bot.memory.model import EXECUTIVE, STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Trust, Visibility
 from bot.memory.rows import claim_of, earlier, evidence_value
 from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence
 from bot.sessions.audience import Audience
 from bot.sessions.tables import place, session, turn
-from bot.sessions.visible import Visible
+from bot.sessions.visible import Visible, company_was_in
 from bot.storage.metadata import among
 
 
@@ -62,7 +62,7 @@ class Filter:
     words: Collection[str] = ()
     """All of them stand in the statement, whatever their case."""
     asked: bool = False
-    """Somebody asks that the company may see it."""
+    """Somebody has put it before the principals."""
 
 
 EVERYTHING = Filter()
@@ -76,8 +76,9 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
     if visible.decides and purpose is Purpose.REVIEW:
         seen.append(claim.c.promotion_by.is_not(None))
         # Where a guest is alone with the executive, nobody of the company reads: else it would wait for ever.
-        of_guests = sa.and_(claim.c.status == Status.PENDING.value, claim.c.trust == Trust.GUEST.value)
-        seen.append(of_guests)
+        of_guests = claim.c.trust == Trust.GUEST.value
+        to_guests = sa.and_(claim.c.speaker == EXECUTIVE, ~company_was_in(claim.c.session_id))
+        seen.append(sa.and_(claim.c.status == Status.PENDING.value, sa.or_(of_guests, to_guests)))
     parts = [sa.or_(*seen), *_status(purpose, wanted)]
     if wanted.kinds:
         parts.append(claim.c.kind.in_(sorted(each.value for each in wanted.kinds)))

@@ -136,7 +136,8 @@ def _over_others(act: Act, of: Claim, by: By) -> Verdict | No:
 
 def _accept(of: Claim, by: By) -> Verdict | No:
     if by.role is Role.GUEST:
-        return No("This waits for the yes of somebody of the company.")
-    if _PRINCIPALS.intersection(of.held):
-        return No("This waits for a principal's yes: it is about who may decide, money, addresses, or orders to me.")
-    return Verdict.NOW
+        return No("Somebody of the company decides.")
+    if not _PRINCIPALS.intersection(of.held):
+        return Verdict.NOW
+    # Where it was told may be a conversation that no principal sees: a yes to it puts it before them.
+    return Verdict.ASK if of.promotion_by is None else No("It was put before the principals: one of them decides.")

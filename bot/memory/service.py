@@ -118,8 +118,9 @@ class Memories:
         if not words or len(words) > LONGEST_STATEMENT or not any(each.isalnum() for each in words):
             raise UnclearError(f"a memory is a sentence in words, of at most {LONGEST_STATEMENT} characters")
         seen, verdict, move = self._may(tx, by, Act.CORRECT, of, reason, now, version)
-        if verdict is Verdict.NOW and not self._was_promoted(tx, by, seen):
-            return Done(moves.correct(move, seen, words), Outcome.DONE)
+        decides = by.person is None or (by.person.role is Role.PRINCIPAL and by.door is Door.FULL)
+        if verdict is Verdict.NOW and (decides or not self._was_promoted(tx, seen)):
+            return Done(moves.correct(move, seen, words, asked=decides), Outcome.DONE)
         if verdict is Verdict.NOW and by.person is not None:
             return Done(moves.say_anew(move, seen, words, by.person.id), Outcome.ASKED)
         of_company = seen.visibility is Visibility.COMPANY
@@ -145,17 +146,22 @@ class Memories:
         return Done(moves.restore(move, seen), Outcome.DONE)
 
     def accept(self, tx: Tx, by: Acting, of: ClaimId, reason: str, now: datetime, version: int | None = None) -> Done:
-        """A yes: to what waits; to what somebody asks to be shown to the company; to one side of a dispute."""
+        """A yes: to what waits (where a principal has to say it, they are asked); to what somebody asks to be shown to
+        the company; to one side of a dispute."""
         seen = self.find(tx.connection, by, of)
         if seen.promotion_by is not None and seen.standing:
             return self.promote(tx, by, of, reason, now, version)
         if seen.standing:
             return self._simple(Act.SETTLE, moves.settle, tx, by, of, reason, now, version)
-        return self._simple(Act.ACCEPT, moves.accept, tx, by, of, reason, now, version)
+        seen, verdict, move = self._may(tx, by, Act.ACCEPT, of, reason, now, version)
+        if verdict is Verdict.ASK and by.person is not None:
+            return Done(moves.ask_acceptance(move, seen, by.person.id), Outcome.ASKED)
+        return Done(moves.accept(move, seen), Outcome.DONE)
 
     def reject(self, tx: Tx, by: Acting, of: ClaimId, reason: str, now: datetime, version: int | None = None) -> Done:
         """A no: to what waits, or to what somebody asks to be shown to the company."""
-        if self.find(tx.connection, by, of).promotion_by is not None:
+        seen = self.find(tx.connection, by, of)
+        if seen.promotion_by is not None and seen.standing:
             return self._simple(Act.DECLINE, moves.decline_promotion, tx, by, of, reason, now, version)
         return self._simple(Act.REJECT, moves.reject, tx, by, of, reason, now, version)
 
@@ -252,7 +258,8 @@ class Memories:
             raise UnclearError(f"{handle} could mean several: " + ", ".join(each.id for each in found))
         return found[0]
 
-    def verdict(self, connection: sa.Connection, by: Acting, act: Act, seen: Claim) -> Verdict | No:
+    @staticmethod
+    def verdict(connection: sa.Connection, by: Acting, act: Act, seen: Claim) -> Verdict | No:
         """What would come of it, for who asks before they do it."""
         return Verdict.NOW if by.person is None else rights.decide(act, seen, _by(connection, by, by.person, seen))
 
@@ -282,10 +289,9 @@ class Memories:
         return seen, verdict, Move(tx, self._recorder, by.actor, _reason(reason), now)
 
     @staticmethod
-    def _was_promoted(tx: Tx, by: Acting, seen: Claim) -> bool:
+    def _was_promoted(tx: Tx, seen: Claim) -> bool:
         """A principal said that the company may see these words: others are for a principal to see again."""
-        decides = by.person is None or (by.person.role is Role.PRINCIPAL and by.door is Door.FULL)
-        return not decides and seen.standing and moves.was_promoted(tx.connection, seen)
+        return seen.standing and moves.was_promoted(tx.connection, seen)
 
     @staticmethod
     def _home(tx: Tx, by: Acting, now: datetime) -> threads.Session | None:

@@ -39,6 +39,7 @@ from bot.memory.model import (
     Kind,
     Op,
     Status,
+    Trust,
     Visibility,
     Work,
 )
@@ -88,7 +89,7 @@ def change(
     if after.status.value in OPEN:
         after = replace(after, retired_at=None, replaced_by=None)
     else:
-        after = replace(after, retired_at=seen.retired_at or now)
+        after = replace(after, retired_at=seen.retired_at or now, promotion_by=None)
     after = replace(after, touched_at=seen.touched_at if quiet else now)
     before_told, after_told = told(seen), told(after)
     changed = [name for name in after_told if before_told[name] != after_told[name]]
@@ -263,6 +264,14 @@ def of_session(connection: sa.Connection, session: SessionId) -> list[Claim]:
         .order_by(claim.c.seq)
     )
     return [claim_of(row) for row in rows]
+
+
+def waited_before(connection: sa.Connection, guest: str, new: Collection[ClaimId]) -> bool:
+    """Whether anything that a guest said was kept to wait for a yes, besides these."""
+    others = sa.exists().where(
+        claim.c.speaker == guest, claim.c.trust == Trust.GUEST.value, claim.c.id.not_in(sorted(new))
+    )
+    return bool(connection.execute(sa.select(others)).scalar())
 
 
 def evidence_of(connection: sa.Connection, claim_id: ClaimId) -> list[Evidence]:

@@ -202,8 +202,10 @@ class Ends:
             return ()
 
         def query(connection: sa.Connection) -> Scope | None:
-            session = threads.get(connection, turn.session)
-            return None if session is None else scope_of(connection, session.place, session.id, person)
+            session, asking = threads.get(connection, turn.session), people.get(connection, person)
+            if session is None or asking is None:
+                return None
+            return scope_of(connection, session.place, session.id, asking)
 
         scope = await self._p.database.read(query)
         return () if scope is None else await self._p.recall.best(scope, event.arguments, LISTED)

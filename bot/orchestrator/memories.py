@@ -13,10 +13,9 @@ from bot.audit import timeline
 from bot.audit.events import Actor, Record
 from bot.audit.events_memory import MemoryViewed
 from bot.audit.recorder import Recorder
-from bot.gateway.events import PlaceKind
 from bot.gateway.text_links import inert
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import PersonId, SectionId, SessionId, TurnId
+from bot.kernel.ids import SectionId, SessionId, TurnId
 from bot.kernel.scope import PersonScope, Scope, SessionScope
 from bot.knowledge import search
 from bot.memory import reading, rights
@@ -27,8 +26,8 @@ from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import Acting, Done, Memories, Outcome, waiting
 from bot.memory.wording import telling
 from bot.orchestrator.telling import Words, staying, vanishing
+from bot.people.model import Person
 from bot.sessions import places, transcript
-from bot.sessions.audience import Audience
 from bot.sessions.visible import Visible, visible
 from bot.storage.database import Tx
 
@@ -55,7 +54,7 @@ class _Desk:
         self.service = Memories(recorder)
         event, person = asked.event, asked.person
         door = rights.door(event.sender.proof, event.place.kind)
-        scope = scope_of(tx.connection, asked.place, asked.session, person.id)
+        scope = scope_of(tx.connection, asked.place, asked.session, person)
         self.by = Acting(Actor("person", person.id), scope, person, door)
         self.view: Visible = visible(tx.connection, self.by.scope)
 
@@ -69,11 +68,10 @@ class _Desk:
             self.recorder.record(self.tx, Record(payload, self.by.actor, self.asked.session))
 
 
-def scope_of(connection: sa.Connection, place_key: str, session: SessionId, person: PersonId) -> Scope:
+def scope_of(connection: sa.Connection, place_key: str, session: SessionId, person: Person) -> Scope:
     """Alone with the executive, what the person may see anywhere; else what may be shown in the session."""
-    place = places.get(connection, place_key)
-    alone = place is not None and place.kind is PlaceKind.DIRECT and place.audience is Audience.PERSON
-    return PersonScope(person) if alone else SessionScope(session)
+    alone = places.alone(places.get(connection, place_key), person)
+    return PersonScope(person.id) if alone else SessionScope(session)
 
 
 # --- looking ----------------------------------------------------------------------------------------------------------
@@ -131,8 +129,13 @@ def _waiting(desk: _Desk) -> str:
         return "Nothing waits for a yes or no here."
     desk.viewed(claims)
     words = desk.words(claims)
-    lines = "\n".join(words.waiting(each) for each in claims)
+    lines = "\n".join(words.waiting(each, _yes(desk, each)) for each in claims)
     return f"These wait for a yes or no (`/accept` or `/reject` with the id):\n\n{lines}"
+
+
+def _yes(desk: _Desk, of: Claim) -> Verdict | No:
+    """What would come of the yes of who asks."""
+    return desk.service.verdict(desk.tx.connection, desk.by, Act.ACCEPT, of)
 
 
 def _one(desk: _Desk, of: Claim) -> str:
@@ -211,6 +214,9 @@ def _correct(desk: _Desk, rest: str) -> str:
             f"says yes to them.\n\n{desk.words([done.claim]).line(done.claim)}"
         )
     still = " It still waits for a yes." if done.claim.status is Status.PENDING else ""
+    if of.promotion_by is not None and done.claim.promotion_by is None:
+        again = "accept" if done.claim.status is Status.PENDING else "promote"
+        still += f" The principals were asked about the old words: `/{again} {of.handle}` asks them about these."
     return f"Corrected.{still}\n\n{desk.words([done.claim]).line(done.claim)}"
 
 
@@ -229,7 +235,8 @@ def _changing(name: str, said: str) -> Callable[[_Desk, str], str]:
         line = desk.words([done.claim]).line(done.claim)
         match done.outcome:
             case Outcome.ASKED:
-                return f"I put it before a principal: once they say yes, the company sees it.\n\n{line}"
+                then = "I go by it" if done.claim.status is Status.PENDING else "the company sees it"
+                return f"I put it before the principals: once one of them says yes, {then}.\n\n{line}"
             case Outcome.DISPUTED:
                 return f"{_disputed(desk, of)}\n\n{line}"
             case Outcome.DONE:

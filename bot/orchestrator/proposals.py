@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bot.audit.recorder import Recorder
-from bot.gateway.events import PlaceKind
 from bot.gateway.text_write import literal
 from bot.ledger import asks, showing, store
 from bot.ledger.model import Proposal, State, Verdict
@@ -17,7 +16,6 @@ from bot.orchestrator.verdicts import NOT_PROVEN, NOT_YOURS, By, Verdicts
 from bot.people import store as people
 from bot.people.model import Role
 from bot.sessions import places
-from bot.sessions.audience import Audience
 from bot.storage.database import Tx
 
 if TYPE_CHECKING:
@@ -109,8 +107,7 @@ def _may_see(of: Proposal, asked: Asked, *, alone: bool) -> bool:
 
 
 def _alone(tx: Tx, asked: Asked) -> bool:
-    place = places.get(tx.connection, asked.place)
-    return place is not None and place.kind in (PlaceKind.DIRECT, PlaceKind.MAIL) and place.audience is Audience.PERSON
+    return places.alone(places.get(tx.connection, asked.place), asked.person, by_mail=True)
 
 
 def _line(verdicts: Verdicts, of: Proposal, asked: Asked) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
-from bot.gateway.events import PlaceKind, Proof
+from bot.gateway.events import Proof
 from bot.kernel.errors import PermanentError
 from bot.orchestrator import today
 from bot.orchestrator.arranging import Arranging, line
@@ -92,8 +92,7 @@ def _all(tx: Tx, recorder: Recorder, asked: Asked, word: str, rest: str, actor: 
 
 
 def _alone(tx: Tx, asked: Asked) -> bool:
-    place = places.get(tx.connection, asked.place)
-    return place is not None and place.kind is PlaceKind.DIRECT
+    return places.alone(places.get(tx.connection, asked.place), asked.person)
 
 
 HANDLERS: Mapping[str, Callable[[Tx, Recorder, Asked], str]] = {"schedule": command, "today": today.command}

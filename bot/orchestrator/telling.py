@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from bot.gateway.text_write import literal
 from bot.memory.model import EXECUTIVE, Claim, Event, Evidence, Held, Op, Source, Status, Visibility
+from bot.memory.rights import No, Verdict
 
 HELD = {
     Held.AUTHORITY: "it is about who may decide",
@@ -34,7 +35,7 @@ DONE = {
     Op.SETTLED: "settled",
     Op.RETRACTED: "retracted",
     Op.RESTORED: "restored",
-    Op.PROMOTION_ASKED: "asked for the company",
+    Op.PROMOTION_ASKED: "put before the principals",
     Op.PROMOTED: "shown to the company",
     Op.DEMOTED: "taken back from the company",
     Op.WORK_CHANGED: "plan changed",
@@ -74,9 +75,10 @@ class Words:
         lines.append(f"    - seen by {seen}; version {of.version}; id `{of.id}`")
         return "\n".join(lines)
 
-    def waiting(self, of: Claim) -> str:
+    def waiting(self, of: Claim, yes: Verdict | No) -> str:
+        """`yes`: what would come of the reader's own."""
         if of.status is Status.PENDING:
-            return f"{self.line(of)} – {'; '.join(HELD[each] for each in of.held)}"
+            return f"{self.line(of)} – {waits(of, yes)}"
         if of.promotion_by is None:
             return f"{self.line(of)} – others say otherwise: a yes to one side settles it"
         who = self.who(of.promotion_by)
@@ -109,25 +111,55 @@ class Words:
         reason = f": {literal(of.reason)}" if of.reason else ""
         before, after = (of.before or {}).get("statement"), (of.after or {}).get("statement")
         words = f" (it was: “{literal(str(before))}”)" if before and after and of.op is not Op.WRITTEN else ""
-        return f"{DONE[of.op]} {self.moment(of.at)} by {by}{reason}{words}"
+        done = DONE[of.op]
+        if of.op is Op.PROMOTION_ASKED and not (of.after or {}).get("promotion_by"):
+            done = "not shown to the company"
+        return f"{done} {self.moment(of.at)} by {by}{reason}{words}"
 
 
 _STAY = ("shown", "on_platforms", "backups")
 """Counts of what is affected and does not go."""
 
 
-def held(claims: Sequence[Claim]) -> str:
-    """What a person is told whose own words wait for a yes. The words themselves stay where they were said."""
-    lines = "\n".join(f"- `{each.handle}`: {'; '.join(HELD[one] for one in each.held)}" for each in claims)
+def waits(of: Claim, yes: Verdict | No) -> str:
+    """Why something waits, and whose word it waits for. `yes`: what would come of the reader's own."""
+    why = "; ".join(HELD[each] for each in of.held)
+    match yes:
+        case Verdict.ASK:
+            return f"{why}. A principal decides: `/accept {of.handle}` puts it before them"
+        case No():
+            return f"{why}. {yes.why.removesuffix('.')}"
+        case _:
+            return why
+
+
+def held(claims: Sequence[tuple[Claim, Verdict | No]]) -> str:
+    """What a person is told whose own words wait for a yes, with what would come of theirs. The words themselves stay
+    where they were said."""
+    lines = "\n".join(f"- `{each.handle}`: {waits(each, yes)}" for each, yes in claims)
     return f"I do not go by this yet; it waits for a yes (`/memories pending`):\n\n{lines}"
 
 
+GUEST_WAITS = (
+    "What you tell me stays in its conversation: I remember it beyond that only once somebody of the company has said "
+    "yes to it. `/memories pending` shows what waits, `/reject` takes it back."
+)
+"""What a guest is told, once."""
+
+
 def wish(of: Claim, names: Mapping[str, str], zone: str) -> str:
-    """What a principal is asked when somebody wants the company to see a memory."""
+    """What a principal is asked: whether the company may see a memory, or whether what waits is to be believed."""
     words = Words(names, zone)
+    who, no = words.who(of.promotion_by or ""), f"`/reject {of.handle} because …` does not."
+    if of.status is Status.PENDING:
+        why = "; ".join(HELD[each] for each in of.held)
+        return (
+            f"{who} asks that I go by this, where it was said; it waits because {why}:\n\n{words.line(of)}\n\n"
+            f"`/accept {of.handle}` lets me, {no}"
+        )
     return (
-        f"{words.who(of.promotion_by or '')} wants the company to see this memory:\n\n{words.line(of)}\n\n"
-        f"`/accept {of.handle}` lets it be seen, `/reject {of.handle} because …` does not."
+        f"{who} wants the company to see this memory:\n\n{words.line(of)}\n\n"
+        f"`/accept {of.handle}` lets it be seen, {no}"
     )
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from bot.audit.recorder import Recorder
-from bot.gateway.events import PlaceKind
 from bot.gateway.text_write import literal
 from bot.ledger import showing
 from bot.ledger import store as proposals
@@ -148,7 +147,6 @@ def _decided(of: Proposal) -> str:
 
 
 def command(tx: Tx, recorder: Recorder, asked: Asked) -> str:
-    place = places.get(tx.connection, asked.place)
-    if place is None or place.kind is not PlaceKind.DIRECT:
+    if not places.alone(places.get(tx.connection, asked.place), asked.person):
         return ALONE
     return words(today(tx.connection, asked.person, asked.now))

@@ -68,6 +68,21 @@ def get(connection: sa.Connection, key: str) -> Known | None:
     return None if row is None else _known(row)
 
 
+def alone(known: Known | None, person: Person, *, by_mail: bool = False) -> bool:
+    """Whether a person who speaks in a place is alone there with the executive, so that it may show what is theirs from
+    anywhere: it is a direct conversation, and nobody else reads it. A guest's counts as external because of the guest,
+    and is theirs; what it shows is what a guest may see, nothing of the company.
+
+    A mail thread is none: it lies in mailboxes and is passed on. `by_mail`: it counts as one if nobody else reads it,
+    for what is decided by mail too.
+    """
+    if known is None:
+        return False
+    if known.kind is PlaceKind.DIRECT:
+        return known.audience is Audience.PERSON or not person.internal
+    return by_mail and known.kind is PlaceKind.MAIL and known.audience is Audience.PERSON
+
+
 def many(connection: sa.Connection, keys: Collection[str]) -> dict[str, Known]:
     rows = connection.execute(sa.select(place).where(place.c.key.in_(sorted(set(keys)))))
     return {row.key: _known(row) for row in rows}

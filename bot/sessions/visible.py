@@ -17,6 +17,7 @@ from bot.kernel.scope import DepartmentScope, OperatorScope, PersonScope, Scope,
 from bot.people import store as people
 from bot.people.model import Person, Role
 from bot.people.tables import handle
+from bot.people.tables import person as person_table
 from bot.sessions.audience import Audience
 from bot.sessions.tables import place, presence, session
 
@@ -132,6 +133,20 @@ def _while_present(
     )
     # As an expression the column is only looked at: by its index all rows would be gathered, and sorted, for one page.
     return sa.and_((session_id + "").in_(ever), sa.exists(then))
+
+
+def company_was_in(session_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Somebody of the company, guests left out, is or was in the session's room."""
+    joined = (
+        session.join(presence, presence.c.place_key == session.c.place_key)
+        .join(handle, sa.and_(handle.c.channel == session.c.channel, handle.c.address == presence.c.address))
+        .join(person_table, person_table.c.id == handle.c.person_id)
+    )
+    return sa.exists(
+        sa.select(sa.literal(1))
+        .select_from(joined)
+        .where(session.c.id == session_id, person_table.c.role != Role.GUEST.value)
+    )
 
 
 def person_view(connection: sa.Connection, person: PersonId) -> CompanyView:

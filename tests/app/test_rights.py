@@ -13,8 +13,9 @@ from bot.app.rights import handlers
 from bot.audit.recorder import Recorder
 from bot.control.memory_reader import VIEWED
 from bot.kernel.ids import PersonId
-from bot.memory.model import Held, Status
+from bot.memory.model import Held, Status, Trust
 from bot.memory.moves import ASKED, HELD
+from bot.orchestrator.telling import GUEST_WAITS
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
 from bot.tasks.store import Task
@@ -92,12 +93,36 @@ async def test_whose_words_wait_for_a_yes_hears_why_and_not_the_words_again(told
     assert await told.run(HELD) == [False]
     ((person, text),) = told.said
     assert person == "ada"
-    assert f"`{said.handle}`: it is about money" in text
+    assert f"`{said.handle}`: it is about money. A principal decides: `/accept {said.handle}` puts it before" in text
     assert "/memories pending" in text
     assert "Eve" not in text
     await desk.do("ada", "reject", said)
     assert await told.run(HELD) == [True]
     assert len(told.said) == 1
+
+
+async def test_what_a_member_puts_before_the_principals_is_told_with_why_it_waits(told: Told) -> None:
+    desk = told.desk
+    said = await desk.said(
+        await desk.alone("ada"), "ada", "Pay Eve 500 euros.", status=Status.PENDING, held=(Held.PAYMENT,)
+    )
+    await desk.do("ada", "accept", said)
+    assert await told.run(ASKED) == [False]
+    ((person, text),) = told.said
+    assert person == "boss"
+    assert text.startswith("ada asks that I go by this, where it was said; it waits because it is about money:")
+    assert "Pay Eve 500 euros." in text
+
+
+async def test_a_guest_is_told_that_their_words_wait_and_not_for_what(told: Told) -> None:
+    desk = told.desk
+    said = await desk.said(
+        await desk.alone("guest"), "guest", status=Status.PENDING, held=(Held.UNTRUSTED,), trust=Trust.GUEST
+    )
+    payload: Mapping[str, Any] = {"person": "guest", "claims": [said.id]}
+    await desk.write(lambda tx: tasks.enqueue(tx, HELD, "k", payload, desk.now, lane=HELD) is None)
+    await told.run(HELD)
+    assert told.said == [("guest", GUEST_WAITS)]
 
 
 async def test_what_was_read_in_private_is_told_with_its_reason(told: Told) -> None:

@@ -185,8 +185,17 @@ async def test_what_a_guest_says_waits(reader: Reader, kind: str) -> None:
     await reader.hears("The Contoso launch is in May.", by="4", thread=None)
     assert await reader.claims() == []
     assert all(Held.UNTRUSTED in each.held for each in await reader.pending())
-    of_notes = sa.select(sa.func.count()).where(task.c.kind == HELD)
-    assert await reader.office.database.read(lambda c: c.execute(of_notes).scalar()) == 0
+
+
+async def test_a_guest_hears_the_first_time_that_their_words_wait(reader: Reader) -> None:
+    for month in ("May", "June"):
+        text = f"The Contoso launch is in {month}."
+        reader.proposer = lambda request, text=text: remember(item("fact", text))  # type: ignore[misc]
+        await reader.hears(text, by="4", thread=None)
+    assert len(await reader.pending()) == 2
+    of_notes = sa.select(task.c.payload).where(task.c.kind == HELD)
+    (payload,) = await reader.office.database.read(lambda c: c.execute(of_notes).scalars().all())
+    assert payload["person"] == "guest"
 
 
 async def test_an_initiative_told_where_the_company_reads_is_the_companys(reader: Reader) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -71,8 +72,10 @@ def test_who_asked_for_a_promotion_may_take_the_wish_back_and_nobody_else_but_a_
 
 @pytest.mark.parametrize("held", [Held.AUTHORITY, Held.PAYMENT, Held.RECIPIENT, Held.INSTRUCTION])
 def test_what_is_about_power_money_or_orders_needs_a_principals_yes(held: Held) -> None:
-    assert isinstance(decide(Act.ACCEPT, waits(held), by(own=True)), No)
-    assert isinstance(decide(Act.ACCEPT, waits(held, trust=Trust.FOREIGN), by()), No)
+    assert decide(Act.ACCEPT, waits(held), by(own=True)) is Verdict.ASK
+    assert decide(Act.ACCEPT, waits(held, trust=Trust.FOREIGN), by()) is Verdict.ASK
+    assert isinstance(decide(Act.ACCEPT, replace(waits(held), promotion_by=ADA), by(own=True)), No), "they were asked"
+    assert isinstance(decide(Act.ACCEPT, waits(held), by()), No)
     assert decide(Act.REJECT, waits(held), by(own=True)) is Verdict.NOW
 
 

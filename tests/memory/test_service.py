@@ -233,6 +233,70 @@ async def test_what_a_member_said_alone_waits_unseen_by_others(desk: Desk) -> No
     assert await desk.waits("boss") == []
 
 
+async def test_a_member_puts_what_waits_before_the_principals_whose_yes_lets_it_stand_where_it_was_said(
+    desk: Desk,
+) -> None:
+    said = await desk.said(await desk.alone("ada"), "ada", "Bob pays.", status=Status.PENDING, held=(Held.PAYMENT,))
+    done = await desk.do("ada", "accept", said)
+    assert (done.outcome, done.claim.status, done.claim.held) == (Outcome.ASKED, Status.PENDING, (Held.PAYMENT,))
+    assert await desk.waits("boss") == ["Bob pays."]
+    assert await desk.words(said, person("boss")) == []
+    assert await desk.waits("bob") == []
+    with pytest.raises(NotAllowedError, match="was put before the principals"):
+        await desk.do("ada", "accept", said)
+    await desk.do("boss", "accept", said)
+    after = await desk.look(said)
+    assert (after.status, after.visibility, after.promotion_by) == (Status.ACTIVE, Visibility.SESSION, None)
+    assert await desk.sees(person("boss")) == await desk.sees(person("bob")) == []
+
+
+@pytest.mark.parametrize("who", ["boss", "ada"])
+async def test_a_no_to_what_was_put_before_the_principals_takes_it_back(desk: Desk, who: str) -> None:
+    said = await desk.said(await desk.alone("ada"), "ada", status=Status.PENDING, held=(Held.PAYMENT,))
+    await desk.do("ada", "accept", said)
+    await desk.do(who, "reject", said)
+    assert (await desk.look(said)).status is Status.RETRACTED
+    assert await desk.waits("boss") == []
+
+
+@pytest.mark.parametrize("status", [Status.PENDING, Status.ACTIVE])
+async def test_a_principals_yes_never_meets_words_that_were_changed_since_they_were_asked(
+    desk: Desk, status: Status
+) -> None:
+    held = (Held.PAYMENT,) if status is Status.PENDING else ()
+    said = await desk.said(await desk.alone("ada"), "ada", "Bob pays 5.", status=status, held=held)
+    await desk.do("ada", "promote" if status is Status.ACTIVE else "accept", said)
+    await desk.do("ada", "correct", said, "Bob pays 5,000.")
+    assert await desk.waits("boss") == []
+    with pytest.raises(UnknownMemoryError):
+        await desk.do("boss", "accept", said)
+    await desk.do("ada", "promote" if status is Status.ACTIVE else "accept", said)
+    await desk.do("boss", "correct", said, "Bob pays 50.")
+    await desk.do("boss", "accept", said)
+    after = await desk.look(said)
+    assert (after.statement, after.status) == ("Bob pays 50.", Status.ACTIVE)
+
+
+async def test_a_wish_ends_with_what_it_is_about(desk: Desk) -> None:
+    room = await desk.alone("ada")
+    old = await desk.said(room, "ada")
+    await desk.do("ada", "promote", old)
+    new = await desk.said(room, "ada", "We launch in April.", status=Status.PENDING, held=(Held.OUTRANKED,))
+    await desk.do("ada", "accept", new)
+    assert (await desk.look(old)).status is Status.SUPERSEDED
+    assert await desk.waits("boss") == []
+
+
+async def test_advice_to_a_guest_alone_waits_where_a_principal_sees_it_and_to_a_member_does_not(desk: Desk) -> None:
+    for who in ("guest", "ada"):
+        await desk.said(
+            await desk.alone(who), EXECUTIVE, f"Ask {who}.",
+            kind=Kind.ADVICE, subject=who, status=Status.PENDING, held=(Held.TAINTED,), trust=Trust.OWN,
+        )  # fmt: skip
+    assert await desk.waits("boss") == ["Ask guest."]
+    assert await desk.waits("ada") == ["Ask ada."]
+
+
 async def test_what_was_rejected_waits_again_when_it_is_restored(desk: Desk) -> None:
     said = await desk.said(await desk.alone("ada"), "ada", status=Status.PENDING, held=(Held.AUTHORITY,))
     await desk.do("ada", "reject", said)
@@ -240,8 +304,7 @@ async def test_what_was_rejected_waits_again_when_it_is_restored(desk: Desk) -> 
     await desk.do("ada", "restore", said)
     after = await desk.look(said)
     assert (after.status, after.held) == (Status.PENDING, (Held.AUTHORITY,))
-    with pytest.raises(NotAllowedError):
-        await desk.do("ada", "accept", said)
+    assert (await desk.do("ada", "accept", said)).outcome is Outcome.ASKED
 
 
 async def test_correcting_what_waits_does_not_let_it_stand(desk: Desk) -> None:

@@ -13,7 +13,7 @@ from bot.gateway.commands import COMMANDS
 from bot.gateway.events import CommandInvoked, Place, PlaceKind, Proof, Thread
 from bot.kernel.ids import SessionId
 from bot.memory import store
-from bot.memory.model import Claim, Held, Kind, Source, Status, Visibility
+from bot.memory.model import Claim, Held, Kind, Source, Status, Trust, Visibility
 from bot.memory.recall import Recall
 from bot.orchestrator.commands import HANDLERS
 from bot.sessions import threads
@@ -255,7 +255,7 @@ async def test_taking_back_wants_a_reason(talk: Talk, alone: SessionId) -> None:
 async def test_a_member_s_promotion_waits_for_the_principal_who_says_yes_alone(talk: Talk, alone: SessionId) -> None:
     one = await talk.plant(alone)
     await talk.ask("hi", by="3")
-    assert "before a principal" in await talk.say("promote", f"{one.handle} all should know", by="2")
+    assert "before the principals" in await talk.say("promote", f"{one.handle} all should know", by="2")
     said = await talk.say("memories", "pending", by="1")
     assert ids(said) == [one.handle]
     assert "ada wants the company to see it" in said
@@ -270,9 +270,31 @@ async def test_what_waits_is_accepted_and_rejected(talk: Talk, alone: SessionId)
     two = await talk.plant(alone, statement="CHERRY runs.", subject="c", status=Status.PENDING, held=(Held.PAYMENT,))
     await talk.say("accept", one.handle, by="2")
     assert (await talk.look(one)).status is Status.ACTIVE
-    assert "principal's yes" in await talk.say("accept", two.handle, by="2")
-    await talk.say("reject", f"{two.handle} nonsense", by="2")
+    said = await talk.say("memories", "pending", by="2")
+    assert f"it is about money. A principal decides: `/accept {two.handle}` puts it before them" in said
+    assert two.handle not in await talk.say("memories", "pending", by="1")
+    assert "once one of them says yes, I go by it" in await talk.say("accept", two.handle, by="2")
+    assert "It was put before the principals" in await talk.say("memories", "pending", by="2")
+    assert f"`/accept {two.handle}` asks them" in await talk.say("correct", f"{two.handle} DATE runs.", by="2")
+    await talk.say("accept", two.handle, by="2")
+    assert ids(await talk.say("memories", "pending", by="1")) == [two.handle]
+    await talk.say("reject", f"{two.handle} nonsense", by="1")
     assert (await talk.look(two)).status is Status.RETRACTED
+
+
+async def test_a_guest_alone_sees_what_waits_from_wherever_they_said_it_and_nothing_of_the_company(
+    talk: Talk, rooms: Rooms
+) -> None:
+    await rooms.see(["2", "4"], 3)
+    await talk.ask("hi", by="4", thread=GROUP)
+    await talk.ask("hi", by="4")
+    room = await talk.session("test:room")
+    await talk.plant(room, "guest", status=Status.PENDING, held=(Held.UNTRUSTED,), trust=Trust.GUEST)
+    await talk.plant(room, statement="CHERRY runs.", subject="c", visibility=Visibility.COMPANY)
+    said = await talk.say("memories", "pending", by="4")
+    assert "APRICOT" in said
+    assert "Somebody of the company decides" in said
+    assert "CHERRY" not in await talk.say("memories", by="4")
 
 
 async def test_an_id_of_another_s_conversation_is_no_id(talk: Talk, alone: SessionId) -> None:

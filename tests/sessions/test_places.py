@@ -224,3 +224,27 @@ async def test_a_move_of_an_unknown_place_does_nothing(rooms: Rooms) -> None:
     assert await rooms.move("test:nowhere", OTHER) is None
     assert await rooms.move(OTHER, OTHER) is None
     assert await rooms.audience(OTHER) is Audience.EXTERNAL
+
+
+@pytest.mark.parametrize(
+    ("kind", "present", "who", "alone", "by_mail"),
+    [
+        (PlaceKind.DIRECT, "2", "ada", True, True),
+        (PlaceKind.DIRECT, "4", "guest", True, True),
+        (PlaceKind.DIRECT, "2 666", "ada", False, False),
+        (PlaceKind.MAIL, "2", "ada", False, True),
+        (PlaceKind.MAIL, "2 3", "ada", False, False),
+        (PlaceKind.MAIL, "4", "guest", False, False),
+        (PlaceKind.GROUP, "2", "ada", False, False),
+    ],
+)
+async def test_who_is_alone_with_the_executive(
+    rooms: Rooms, kind: PlaceKind, present: str, who: str, alone: bool, by_mail: bool
+) -> None:
+    await rooms.see(present.split(), key=OTHER, kind=kind)
+    known = await rooms.database.read(lambda c: places.get(c, OTHER))
+    person = await rooms.database.read(lambda c: people.get(c, PersonId(who)))
+    assert person is not None
+    assert places.alone(known, person) is alone
+    assert places.alone(known, person, by_mail=True) is by_mail
+    assert not places.alone(None, person)

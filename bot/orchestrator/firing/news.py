@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
 
+from bot.audit.events import Actor
 from bot.gateway.text_write import literal
 from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.scope import PersonScope
@@ -18,7 +19,8 @@ from bot.memory import reading
 from bot.memory.model import STANDING, Claim, Kind, Status, Work
 from bot.memory.reading import Filter, Purpose
 from bot.memory.recall import names_of
-from bot.memory.service import waiting
+from bot.memory.rights import Act, No
+from bot.memory.service import Acting, Memories, waiting
 from bot.memory.tables import claim, commitment
 from bot.orchestrator.telling import Words
 from bot.people.model import Person
@@ -92,14 +94,20 @@ def promises(connection: sa.Connection, view: Visible, owner: PersonId, until: d
 
 
 def waits_for(connection: sa.Connection, person: Person) -> list[Waiting]:
-    """Approvals first, the next to expire before the others; then memories."""
+    """Approvals first, the next to expire before the others; then memories, those that their word moves."""
     found = [
         Waiting(each.id, f"- approval `{each.id[-6:]}` ({each.action.replace('_', ' ')}): `/ledger {each.id[-6:]}`")
         for each in proposals.open_for(connection, person.id)
     ]
-    held = waiting(connection, view_of(connection, person), 50)
-    words = Words(names_of(connection, held), person.time_zone)
-    return found + [Waiting(each.id, words.waiting(each)) for each in held]
+    view = view_of(connection, person)
+    by = Acting(Actor("person", person.id), view.scope, person)
+    held = [(each, Memories.verdict(connection, by, Act.ACCEPT, each)) for each in waiting(connection, view, 50)]
+    words = Words(names_of(connection, [each for each, _ in held]), person.time_zone)
+    return found + [
+        Waiting(each.id, words.waiting(each, yes))
+        for each, yes in held
+        if view.decides or (each.status is Status.PENDING and not isinstance(yes, No))
+    ]
 
 
 def open_initiatives(connection: sa.Connection, view: Visible, department: str | None = None) -> list[Claim]:

@@ -39,7 +39,7 @@ class MemoryQuery(Model):
     q: str | None = Field(None, max_length=200, description="words that stand in the statement")
     as_of: AwareDatetime | None = Field(None, description="what was true in the world at this instant")
     known: AwareDatetime | None = Field(None, description="what was known at this instant")
-    asked: bool = Field(False, description="only those that somebody wants the company to see")
+    asked: bool = Field(False, description="only those that somebody has put before the principals")
     limit: int = Field(50, ge=1, le=MOST)
     before: int | None = Field(None, ge=1, le=2**62, description="`next` of the page before")
 
