@@ -318,7 +318,14 @@ def _web(settings: Settings) -> Iterator[Finding]:
     web, smtp = settings.web, settings.channels.email.smtp
     if not web.enabled:
         return
-    if not is_loopback(web.host) and not web.allowed_hosts:
+    public = not is_loopback(web.host)
+    if public and web.console and web.public_url is None:
+        yield Finding(
+            ("web.public_url", "web.host"),
+            "missing: web.host is not loopback, and nobody could sign in to the console safely",
+            "the https address at which people reach it, or console = false",
+        )
+    elif public and web.public_url is None and not web.allowed_hosts:
         yield Finding(
             ("web.allowed_hosts", "web.host"),
             "missing: web.host is not loopback",

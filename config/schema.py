@@ -27,6 +27,7 @@ from config.types import (
     NameServer,
     Network,
     OptionalName,
+    Origin,
     PersonKey,
     Port,
     Role,
@@ -335,13 +336,17 @@ class Channels(Section):
 
 
 class Web(Section):
-    """One server for probes (`/live`, `/health`) and for channels that are called by their platform."""
+    """One server for the console, the API, probes (`/live`, `/health`), and channels that their platform calls."""
 
     enabled: bool = Field(True, description="serve it")
-    host: Host = Field("127.0.0.1", description="address to listen on; any but loopback needs allowed_hosts")
+    host: Host = Field("127.0.0.1", description="address to listen on; any but loopback needs public_url")
     port: Port = Field(8321, description="0 picks one and prints it")
     allowed_hosts: tuple[HostHeader, ...] = Field(
         (), description="names under which the server may be asked, besides loopback's"
+    )
+    console: bool = Field(True, description="serve the pages for people, and not only API, probes and webhooks")
+    public_url: Origin | None = Field(
+        None, description="https address under which people reach the console; sign-in links are sent only with one"
     )
 
 

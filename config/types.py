@@ -137,6 +137,14 @@ def split_nameserver(text: str) -> tuple[str, int]:
         raise ValueError("not an IP address, alone or with a port") from None
 
 
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme != "https" or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError("not an https address without a path")
+    _host_header(parts.netloc)
+    return f"https://{parts.netloc.lower()}"
+
+
 def _nameserver(text: str) -> str:
     split_nameserver(text)
     return text
@@ -171,6 +179,9 @@ Url = Annotated[str, AfterValidator(_url), Allowed("an address such as https://h
 Host = Annotated[str, AfterValidator(_host), Allowed("a host name or an IP address")]
 HostHeader = Annotated[
     str, AfterValidator(_host_header), Allowed("a host name or an IP address, with a port if it has one")
+]
+Origin = Annotated[
+    str, AfterValidator(_origin), Allowed("an https address without a path, such as https://executive.example.org")
 ]
 SlackTeam = Annotated[
     str,

@@ -29,7 +29,7 @@ from bot.app.opening import Store
 from bot.app.settings import derived_key, enabled_channels, fallbacks, made_meter, specialists
 from bot.app.status import describe, in_a_word
 from bot.audit.events import SYSTEM, AuthRefused, DaemonStarted, DaemonStopped, Record, SettingChanged
-from bot.control import ops, ops_backup, ops_export, ops_knowledge, ops_sessions, ops_tasks
+from bot.control import ops, ops_backup, ops_console, ops_export, ops_knowledge, ops_sessions, ops_tasks
 from bot.control.server import Server as ControlServer
 from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
@@ -116,6 +116,7 @@ class Daemon:
     scheduling: rooms_of_scheduling.Room
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
+    web_port: int | None = None
 
     @classmethod
     async def build(cls, store: Store, settings: Settings) -> Daemon:
@@ -179,7 +180,8 @@ class Daemon:
         )
         forgetting: Forgetting
         scheduled = rooms_of_scheduling.actions(store)
-        ledger = rooms_of_ledger.build(store, settings, outbox, channels, lambda: forgetting, scheduled)
+        ledger = rooms_of_ledger.build(store, settings, outbox, channels, lambda: forgetting, tasks.ring, scheduled)
+        handlers |= ledger.handlers
 
         def wake() -> None:
             tasks.ring()
@@ -261,7 +263,9 @@ class Daemon:
             settings.access.pairing_requests,
             settings.company.time_zone,
         )
-        intake = Intake(store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator, extract)
+        intake = Intake(
+            store.database, store.recorder, store.clock, outbox, boot, rules, orchestrator, extract, ledger.bounces
+        )  # fmt: skip
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, remembering, erasure, erasing, forgetting, backups,
@@ -389,6 +393,9 @@ class Daemon:
             self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences
         )
         handlers |= self.ledger.operations(self.settings)
+        handlers |= ops_console.Consoles(
+            self.store.database, self.store.clock, self.settings.channels.terminal.person, self._console_address
+        ).handlers()
         handlers |= self.scheduling.operations(self.settings)
         handlers |= ops_export.Exporting(self.store.database, self.store.recorder).handlers()
         handlers |= ops_backup.Keeping(
@@ -410,21 +417,25 @@ class Daemon:
     def _open_web(self) -> None:
         """Its library is loaded only now, while the channels connect. Raises `PermanentError` for a taken port."""
         if self.settings.web.enabled:
-            routes = [route for channel in self.channels.values() for route in channel.routes()]
-            refuse = self._refuse("web")
-            web = import_module("bot.web.server").Server(
-                host=self.settings.web.host,
-                port=self.settings.web.port,
-                allowed_hosts=self.settings.web.allowed_hosts,
-                status=self.status,
-                routes=routes,
-                on_refused=refuse,
-                api=rooms_of_rights.routes(
-                    self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api"), self.scheduling.desk
-                ),
-            )
+            web = self._web(import_module("bot.app.web"))
             web.listen()
+            self.web_port = web.port
             self.doors.service("web", web.run())
+
+    def _web(self, rooms_of_web: Any) -> Any:
+        refuse = self._refuse("web")
+        send = rooms_of_web.sender(self.store, self.settings, self.outbox, self.channels)
+        api = rooms_of_rights.routes(
+            self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api"), self.scheduling.desk
+        )
+        pages = rooms_of_web.pages(self.store, self.settings, VERSION, self.status, refuse, send)
+        return rooms_of_web.server(self.settings, self.channels, self.status, refuse, [*api, *pages])
+
+    def _console_address(self) -> str | None:
+        """As it is reached from this machine."""
+        if self.web_port is None or not self.settings.web.console:
+            return None
+        return self.settings.web.public_url or f"http://127.0.0.1:{self.web_port}"
 
     def _wake(self, sessions: Collection[SessionId]) -> None:
         """Something waits that nobody has rung for."""

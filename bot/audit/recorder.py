@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -47,6 +47,8 @@ class Recorder:
         self._redactor = redactor
         self._head = head
         self._next = head
+        self._types: list[str] = []
+        self._heard: list[Callable[[Sequence[str]], None]] = []
 
     @classmethod
     async def open(cls, database: Database, clock: Clock, key: bytes, redactor: Redactor) -> Recorder:
@@ -57,6 +59,10 @@ class Recorder:
     @property
     def head(self) -> Head:
         return self._head
+
+    def listen(self, hear: Callable[[Sequence[str]], None]) -> None:
+        """`hear` is told the types of what was written, after each commit."""
+        self._heard.append(hear)
 
     def record(self, tx: Tx, record: Record) -> None:
         """Add a record to the transaction. Raises `UndeclaredEventError`."""
@@ -78,12 +84,17 @@ class Recorder:
             tx.execute(_INSERT_TEXT, texts)
         tx.execute(_INSERT, rows)
         self._next = head
+        self._types += [record.payload.type for record, _ in items]
 
     def committed(self) -> None:
         self._head = self._next
+        types, self._types = self._types, []
+        for hear in self._heard if types else ():
+            hear(types)
 
     def rolled_back(self) -> None:
         self._next = self._head
+        self._types = []
 
     def _row(self, number: int, record: Record, at: datetime) -> tuple[dict[str, object], dict[str, object] | None]:
         text: dict[str, object] | None = None

@@ -23,6 +23,7 @@ from bot.kernel.errors import OpenExecutiveError
 COMMANDS = {
     "run": "run the daemon",
     "chat": "talk to the executive in this terminal",
+    "console": "open the pages of the executive in a browser",
     "init": "write a settings file by asking",
     "doctor": "check every part that is configured",
     "status": "what the running daemon is doing",

@@ -12,6 +12,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("company set goals 'Break even by May' 'Two more hires'", "set a field; several texts are a list"),
         ("company export company.md", "all of it as one file, which `import` takes back"),
     ),
+    "console": (
+        ("console", "open it here, signed in"),
+        ("console --print", "only print the link, for a browser elsewhere on this machine"),
+    ),
     "rooms": (("rooms list", "every place the executive is in, and who reads there"),),
     "audit": (
         ("audit show", "the newest fifty entries in words"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,13 +13,12 @@ from bot.people import tokens
 from bot.people.model import Person
 from bot.people.tokens import Refused
 from bot.storage.database import Database
+from bot.web.rates import Rates
 
 FAILURES = 20
 """Of one address in `WINDOW`; after them tokens that have not let anybody in yet are not looked at any more."""
 WINDOW = 60.0
 """Seconds."""
-ADDRESSES = 1_000
-"""Remembered at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Door:
         self._recorder = recorder
         self._clock = clock
         self._on_refused = on_refused
-        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+        self._failed = Rates(FAILURES, WINDOW, clock)
         self._known: set[str] = set()
 
     async def enter(self, request: Request) -> Person | Denied:
@@ -55,36 +53,20 @@ class Door:
             return Denied(401, "api_no_token", "This wants a token: Authorization: Bearer …")
         peer = request.client.host if request.client is not None else ""
         digest = tokens.digest(secret)
-        wait = 0 if digest in self._known else self._wait(peer)
+        wait = 0 if digest in self._known else self._failed.wait(peer)
         if wait:
             return Denied(429, "api_too_many", "Too many tokens that do not hold.", wait)
         now = self._clock.now()
         found = await self._database.read(lambda c: tokens.check(c, secret, now))
         if isinstance(found, Refused):
             self._known.discard(digest)
-            self._fail(peer)
+            self._failed.count(peer)
             return Denied(401, f"api_token_{found.value}", "This token does not hold.")
         person, token = found
         self._known.add(digest)
         if token.stale(now):
             await self._database.write(lambda tx: tokens.use(tx, self._recorder, token, now))
         return person
-
-    def _wait(self, peer: str) -> int:
-        """Seconds until this address may try again; 0: now."""
-        failed, now = self._failed.get(peer), self._clock.monotonic()
-        while failed and now - failed[0] >= WINDOW:
-            failed.popleft()
-        if failed is None or len(failed) < FAILURES:
-            return 0
-        return max(1, round(WINDOW - (now - failed[0])))
-
-    def _fail(self, peer: str) -> None:
-        failed = self._failed.setdefault(peer, deque(maxlen=FAILURES))
-        failed.append(self._clock.monotonic())
-        self._failed.move_to_end(peer)
-        if len(self._failed) > ADDRESSES:
-            self._failed.popitem(last=False)
 
 
 def _bearer(request: Request) -> str | None:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor, Record
 from bot.audit.events_memory import MemoryViewed
 from bot.audit.recorder import Recorder
+from bot.kernel import days
 from bot.kernel.clock import Clock
 from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.scope import PersonScope
@@ -94,7 +95,7 @@ class Desk:
     # --- looking ---------------------------------------------------------------------------------------------------
 
     async def listed(self, call: Call) -> MemoryPage:
-        wanted = _of(call.query, MemoryQuery)
+        wanted, zone = _of(call.query, MemoryQuery), call.person.time_zone
         words = tuple((wanted.q or "").split())
         if len(words) > MOST_WORDS:
             raise UnclearError(f"q: at most {MOST_WORDS} words")
@@ -105,9 +106,11 @@ class Desk:
             wanted.domain,
             wanted.speaker,
             PersonId(wanted.owner) if wanted.owner is not None else None,
-            since=wanted.since,
-            until=wanted.until,
-            as_of=AsOf(wanted.known, wanted.as_of) if wanted.known or wanted.as_of else None,
+            since=_instant(wanted.since, zone, days.begins),
+            until=_instant(wanted.until, zone, days.follows),
+            as_of=AsOf(_instant(wanted.known, zone, days.ends), _instant(wanted.as_of, zone, days.ends))
+            if wanted.known or wanted.as_of
+            else None,
             words=words,
             asked=wanted.asked,
         )
@@ -254,9 +257,11 @@ class Desk:
 
     def _done(self, tx: Tx, call: Call, done: service.Done) -> Done:
         view = _view(tx.connection, call)
-        seen = reading.by_ids(tx.connection, view, Purpose.REVIEW, [done.claim.id])
-        told = _told(tx.connection, view, list(seen.values()))
-        return Done.model_validate({"outcome": _OUTCOMES[done.outcome], "memory": told[0] if told else None})
+        ids = [done.claim.id, *([done.beside.id] if done.beside is not None else [])]
+        seen = reading.by_ids(tx.connection, view, Purpose.REVIEW, ids)
+        told = {each.id: each for each in _told(tx.connection, view, list(seen.values()))}
+        values = {"outcome": _OUTCOMES[done.outcome], "memory": told.get(done.claim.id)}
+        return Done.model_validate(values | ({} if done.beside is None else {"beside": told.get(done.beside.id)}))
 
     def _found(self, connection: sa.Connection, call: Call) -> tuple[Visible, Claim]:
         return _view(connection, call), Memories.meant(connection, _acting(call), call.path["id"])
@@ -278,6 +283,16 @@ def _move(memories: Memories, seen: Claim, status: str) -> Use:
             return memories.dispute
         case _:
             return memories.reject if seen.status is Status.PENDING else memories.retract
+
+
+def _instant(moment: date | datetime | None, zone: str, of_day: Callable[[date, str], datetime]) -> datetime | None:
+    """`of_day`: which instant of a day is meant."""
+    if moment is None or isinstance(moment, datetime):
+        return moment
+    try:
+        return of_day(moment, zone)
+    except OverflowError as error:
+        raise UnclearError(f"{moment} is too far away") from error
 
 
 def _waits(answer: object) -> bool:

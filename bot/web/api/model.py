@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Literal
+import re
+from datetime import UTC, date, datetime
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from bot.kernel.faults import A_DAY, AN_INSTANT
 from bot.memory.model import Kind, Source, Status, Support, Trust, Visibility, Work
 
 MOST = 200
@@ -15,6 +17,30 @@ MOST = 200
 
 class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _day_or_instant(given: object) -> date | datetime:
+    if isinstance(given, str):
+        try:
+            if _DAY.fullmatch(given):
+                return date.fromisoformat(given)
+            at = datetime.fromisoformat(given)
+            if at.tzinfo is not None:
+                return at.astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise ValueError(f"has to be {A_DAY}, or {AN_INSTANT} (with a + written as %2B)")
+
+
+Moment = Annotated[
+    date | datetime,
+    BeforeValidator(_day_or_instant),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}),
+]
+"""A day is the person's own, in their zone; which instant of it is meant, its field says."""
 
 
 class Problem(Model):
@@ -34,11 +60,13 @@ class MemoryQuery(Model):
     domain: str | None = Field(None, max_length=200)
     speaker: str | None = Field(None, max_length=200)
     owner: str | None = Field(None, max_length=200)
-    since: AwareDatetime | None = Field(None, description="said at this instant or later")
-    until: AwareDatetime | None = Field(None, description="said before this instant")
+    since: Moment | None = Field(None, description="said at this instant or later, or on this day or later")
+    until: Moment | None = Field(None, description="said before this instant, or up to this day, it included")
     q: str | None = Field(None, max_length=200, description="words that stand in the statement")
-    as_of: AwareDatetime | None = Field(None, description="what was true in the world at this instant")
-    known: AwareDatetime | None = Field(None, description="what was known at this instant")
+    as_of: Moment | None = Field(
+        None, description="what was true in the world at this instant, or at the end of this day"
+    )
+    known: Moment | None = Field(None, description="what was known at this instant, or at the end of this day")
     asked: bool = Field(False, description="only those that somebody has put before the principals")
     limit: int = Field(50, ge=1, le=MOST)
     before: int | None = Field(None, ge=1, le=2**62, description="`next` of the page before")
@@ -157,5 +185,8 @@ class Done(Model):
     outcome: Literal["done", "asked", "disputed", "forgotten"]
     """`asked`: it waits for a principal's word. `disputed`: another said it; it is marked instead."""
     memory: Memory | None
+    """As it is now."""
+    beside: Memory | None = None
+    """What was said against it, if its words were given: a memory of this person's own."""
     vanished: dict[str, int] | None = None
     """How many of what, when it was forgotten."""

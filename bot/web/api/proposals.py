@@ -70,6 +70,8 @@ class Proposal(Model):
     two_persons: bool
     tainted: bool
     failure: Failure | None
+    came_back: bool
+    """It was sent, and did not arrive."""
     severity: Severity | None
     content: str
     made_at: AwareDatetime
@@ -104,6 +106,8 @@ class ReliabilityCard(Model):
     no_response: Share
     reversed: Share
     failed: Share
+    undelivered: Share
+    """Executed, and what was sent came back."""
     automatic: int
 
 
@@ -176,6 +180,7 @@ class Proposals:
             no_response=_share(card.no_response),
             reversed=_share(card.reversed),
             failed=_share(card.failed),
+            undelivered=_share(card.undelivered),
             automatic=card.automatic,
         )
 
@@ -205,6 +210,7 @@ def _told(one: Told) -> Proposal:
         two_persons=of.two_persons,
         tainted=of.tainted,
         failure=of.failure,
+        came_back=of.came_back,
         severity=of.severity,
         content=of.hash,
         made_at=of.made_at,

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.kernel.faults import in_words
 from bot.people.model import Person
 from bot.web.api import openapi
 from bot.web.api.auth import Denied, Door
@@ -144,10 +145,7 @@ def _lists(model: type[BaseModel]) -> set[str]:
 
 
 def _faults(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(str(part) for part in each['loc']) or 'body'}: {each['msg']}"
-        for each in error.errors(include_url=False, include_input=False, include_context=False)[:20]
-    )
+    return in_words(error.errors(include_url=False, include_input=False))
 
 
 def _no_such_method(methods: Mapping[str, Operation]) -> Response:

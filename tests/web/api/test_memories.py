@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from bot.memory.model import Claim, Held, Kind, Status, Visibility
+from bot.people import store as people
+from bot.people.model import Change
 from tests.web.api.site import Site
 
 
@@ -55,6 +58,8 @@ async def test_a_correction_of_another_s_company_memory_is_a_memory_beside_it(si
         "disputed",
         "We launch in March.",
     )
+    assert done.body["memory"]["version"] == said.version + 1
+    assert done.body["beside"]["statement"] == "We launch in May."
     for who in ("bob", "boss"):
         listed = (await site.ask("GET", "/api/memories?status=disputed", by=who)).body["memories"]
         assert [(each["statement"], each["promotion_by"]) for each in listed] == [
@@ -101,6 +106,70 @@ async def test_filters_narrow_what_is_seen(site: Site) -> None:
         f"?since={later.isoformat().replace('+', '%2B')}": ["Move.", "APRICOT is round."],
     }.items():
         assert await site.statements("ada", query) == expected, query
+
+
+async def test_an_answer_to_a_change_shows_the_memory_as_it_is_now(site: Site) -> None:
+    said = await site.desk.said(await site.desk.alone("ada"), "ada", "Move.", kind=Kind.INITIATIVE)
+    body = change(said, statement="Move to Rome.", work="active", due="2026-12-01")
+    told = (await site.ask("PATCH", f"/api/memories/{said.id}", body)).body["memory"]
+    assert (told["statement"], told["work"], told["due"], told["version"]) == (
+        "Move to Rome.", "active", "2026-12-01", said.version + 2
+    )  # fmt: skip
+    again = (await site.ask("GET", f"/api/memories/{said.id}")).body["memory"]
+    assert told == again
+
+
+async def test_a_day_is_the_persons_own_and_means_its_beginning_or_its_end(site: Site) -> None:
+    """Ada is in Berlin: what is said at 23:30 UTC was said on the next day."""
+    desk, clock = site.desk, site.desk.rooms.clock
+    ada = await desk.by("ada")
+    assert ada.person is not None
+    moved = replace(ada.person, time_zone="Europe/Berlin")
+    await desk.write(lambda tx: people.apply(tx, desk.rooms.recorder, [Change(moved, "changed")], desk.now))
+    clock.advance(datetime(2026, 6, 1, 23, 30, tzinfo=UTC) - desk.now)
+    room = await desk.alone("ada")
+    await desk.said(
+        room, "ada", "In June.",
+        valid_from=datetime(2026, 6, 1, 22, tzinfo=UTC), valid_to=datetime(2026, 6, 2, 22, tzinfo=UTC),
+    )  # fmt: skip
+    for query, seen in {
+        "?since=2026-06-02": True,
+        "?since=2026-06-03": False,
+        "?until=2026-06-02": True,
+        "?until=2026-06-01": False,
+        "?known=2026-06-01": False,
+        "?known=2026-06-02": True,
+        "?as_of=2026-06-01": False,
+        "?as_of=2026-06-02": True,
+        "?as_of=2026-06-03": False,
+    }.items():
+        assert await site.statements("ada", query) == (["In June."] if seen else []), query
+
+
+async def test_what_is_not_understood_is_told_in_words(site: Site) -> None:
+    said = await site.desk.said(await site.desk.alone("ada"), "ada", "Move.", kind=Kind.INITIATIVE)
+    moment = "has to be a day like 2026-03-01, or an instant with its zone like 2026-03-01T12:00:00Z"
+    for query, told in {
+        "?as_of=yesterday": f"as_of: {moment}",
+        "?known=2026-03-01T12:00:00": f"known: {moment}",
+        "?since=0001-01-01T00:00:00%2B14:00": f"since: {moment}",
+        "?until=9999-12-31": "9999-12-31 is too far away",
+        "?kind=wish": "kind: has to be decision, initiative, advice, fact or preference",
+        "?limit=0": "limit: has to be 1 or more",
+        "?limit=many": "limit: has to be a whole number",
+        "?colour=red": "colour: is not known here",
+    }.items():
+        answer = await site.ask("GET", f"/api/memories{query}")
+        assert answer.status == 422
+        assert told in answer.body["message"], query
+    for values, told in (
+        ({"due": "tomorrow"}, "due: has to be a day like 2026-03-01"),
+        ({"work": "asleep"}, "work: has to be proposed, active, blocked, completed or dropped"),
+        ({"reason": None}, "reason: has to be a text"),
+        ({"reason": "x" * 501}, "reason: is too long: 500 at most"),
+    ):
+        answer = await site.ask("PATCH", f"/api/memories/{said.id}", change(said, **values))
+        assert (answer.status, answer.body["message"]) == (422, told)
 
 
 async def test_what_was_known_at_an_instant_is_told_as_it_was_known(site: Site) -> None:

@@ -1,0 +1,85 @@
+"""The web, wired: probes, channels' paths, the API and the console over the rooms. Loads the web server's library, so
+it is imported only where the web is on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from starlette.routing import Route
+
+from bot.app.opening import Store
+from bot.app.settings import derived_key
+from bot.gateway.channel import Channel
+from bot.gateway.operations import Reply
+from bot.kernel.errors import PermanentError
+from bot.kernel.ids import BootId
+from bot.outbox import store as outbox_store
+from bot.outbox.service import Outbox
+from bot.outbox.store import Origin
+from bot.outbox.tables import Policy
+from bot.web import console
+from bot.web.console import Rooms
+from bot.web.console.live import Hub
+from bot.web.console.sign_in import SendLink
+from bot.web.console.visits import Visitors
+from bot.web.server import Server
+from config.schema import Settings
+
+INVITATION = "To sign in to the console of {company}, open this in the browser in which you asked for it: {link}\n\nIt \
+holds once, for ten minutes. If you did not ask, do nothing."
+
+Status = Callable[[], Awaitable[Mapping[str, object]]]
+Refuse = Callable[[str], None]
+
+
+def pages(
+    store: Store, settings: Settings, version: str, status: Status, refuse: Refuse, send: SendLink | None
+) -> Sequence[Route]:
+    """Of the console; none where it is off."""
+    if not settings.web.console:
+        return ()
+    hub = Hub()
+    store.recorder.listen(hub.written)
+    secret, public = derived_key(store.audit_key, "console"), settings.web.public_url
+    visitors = Visitors(store.database, store.recorder, store.clock, secret, public is not None)
+    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status)
+    return console.routes(rooms, visitors, settings.company.name, version, refuse)
+
+
+def server(
+    settings: Settings, channels: Mapping[str, Channel], status: Status, refuse: Refuse, routes: Sequence[Route]
+) -> Server:
+    """`routes`: of API and console."""
+    public = settings.web.public_url
+    names = () if public is None else (urlsplit(public).netloc,)
+    return Server(
+        host=settings.web.host,
+        port=settings.web.port,
+        allowed_hosts=(*settings.web.allowed_hosts, *names),
+        status=status,
+        routes=[route for channel in channels.values() for route in channel.routes()],
+        on_refused=refuse,
+        api=routes,
+    )
+
+
+def sender(store: Store, settings: Settings, outbox: Outbox, channels: Mapping[str, Channel]) -> SendLink | None:
+    """Says links at people's own accounts; None where the console has no address that they could open."""
+    public = settings.web.public_url
+    if public is None:
+        return None
+
+    async def send(channel: str, address: str, path: str) -> None:
+        if channel not in channels:
+            raise PermanentError("this channel is off")
+        to = await channels[channel].direct(address)
+        text = INVITATION.format(company=settings.company.name, link=f"{public}{path}")
+        ops, origin = await outbox.plan(channel, Reply(to, text)), Origin(None, None, None)
+        await store.database.write(
+            lambda tx: outbox_store.insert(
+                tx, channel, ops, origin, Policy.RESEND_ONCE, BootId(""), store.clock.now(), may_leave=False
+            )
+        )
+
+    return send

@@ -1,0 +1,48 @@
+"""The console: pages for the people of the company, drawn by the server, in any browser.
+
+`visits` says who asks and guards forms, `site` turns functions of a visit into routes, `templating` and `assets` hold
+what all pages share, `sign_in` is the door, `live` tells open pages what changed. Each other module is one page of the
+menu: it reads under its visitor's own scope and does what the rooms allow that person, as the commands and the API do.
+Only `bot.app` imports it, and only where the web is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.routing import Route
+
+from bot.audit.recorder import Recorder
+from bot.kernel.clock import Clock
+from bot.storage.database import Database
+from bot.web.console import assets
+from bot.web.console.live import Hub, Live
+from bot.web.console.sign_in import SendLink, SignIn
+from bot.web.console.site import Site
+from bot.web.console.templating import environment
+from bot.web.console.visits import Refuse, Visitors
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the pages are made over; each is handed its part."""
+
+    database: Database
+    recorder: Recorder
+    clock: Clock
+    hub: Hub
+    send_link: SendLink | None
+    """How a sign-in link reaches its person; None where no link may leave (`web.public_url` is not set)."""
+    status: Callable[[], Awaitable[Mapping[str, object]]]
+    """What the daemon tells of itself."""
+
+
+def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
+    """All pages. `on_refused` hears why a request was turned away (`web_…`)."""
+    site = Site(visitors, rooms.clock, environment(company, version), on_refused)
+    return [
+        *assets.routes(),
+        *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
+        *Live(rooms.hub, rooms.clock).routes(site),
+    ]

@@ -1,0 +1,120 @@
+"""What changes while a page is open: one stream of server-sent events a page, of topics only.
+
+An event says that something of a topic changed, never what: the page asks for its parts again, under its person's own
+scope. Topics come from the audit, since no state changes without a row of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import timedelta
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from bot.kernel.clock import Clock
+from bot.web.console.site import Site
+from bot.web.console.visits import Visit
+
+TOPICS = {
+    "memory": ("memory_", "extraction_"),
+    "ledger": ("proposal_", "action_", "breaker_", "class_mode_"),
+    "schedule": ("schedule_",),
+    "session": ("message_", "turn_", "delivery_"),
+    "knowledge": ("knowledge_",),
+    "people": ("person_", "auth_", "room_", "token_", "pairing_"),
+}
+"""By the first letters of the types of audit events."""
+BEAT = timedelta(seconds=20)
+"""A line is sent at least this often, so that a connection that broke is noticed."""
+LASTS = timedelta(minutes=15)
+"""Then a stream ends, and the page asks again, with the cookie it has by then."""
+GATHERED = timedelta(milliseconds=300)
+"""Events that come within it are told together."""
+MOST = 64
+"""Streams at a time; a page without one shows what was so when it was loaded."""
+
+
+class Hub:
+    """Told by the audit what was written; wakes the streams."""
+
+    def __init__(self) -> None:
+        self._waiting: set[_Ear] = set()
+
+    def written(self, types: Iterable[str]) -> None:
+        """Types of audit events that were committed just now."""
+        topics = {topic for each in types for topic, starts in TOPICS.items() if each.startswith(starts)}
+        if topics:
+            for ear in self._waiting:
+                ear.hear(topics)
+
+    def listen(self) -> _Ear | None:
+        """None when there are too many already."""
+        if len(self._waiting) >= MOST:
+            return None
+        ear = _Ear(self._waiting.discard)
+        self._waiting.add(ear)
+        return ear
+
+    def close(self) -> None:
+        """End all streams: the server stops."""
+        for ear in tuple(self._waiting):
+            ear.end()
+
+
+class _Ear:
+    def __init__(self, gone: Callable[[_Ear], None]) -> None:
+        self._gone = gone
+        self._topics: set[str] = set()
+        self._rung = asyncio.Event()
+        self.ended = False
+
+    def hear(self, topics: set[str]) -> None:
+        self._topics |= topics
+        self._rung.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self._rung.set()
+
+    async def next(self, within: timedelta) -> set[str]:
+        """Topics that changed; none when nothing did `within` that time."""
+        try:
+            async with asyncio.timeout(within.total_seconds()):
+                await self._rung.wait()
+        except TimeoutError:
+            return set()
+        if not self.ended:
+            await asyncio.sleep(GATHERED.total_seconds())
+        self._rung.clear()
+        heard, self._topics = self._topics, set()
+        return heard
+
+    def close(self) -> None:
+        self._gone(self)
+
+
+class Live:
+    def __init__(self, hub: Hub, clock: Clock) -> None:
+        self._hub = hub
+        self._clock = clock
+
+    def routes(self, site: Site) -> list[Route]:
+        return [site.page("/events", self.events)]
+
+    async def events(self, visit: Visit) -> Response:
+        ear = self._hub.listen()
+        if ear is None:
+            return Response("", 503, {"Retry-After": "60"})
+        return StreamingResponse(self._stream(ear), media_type="text/event-stream")
+
+    async def _stream(self, ear: _Ear) -> AsyncIterator[str]:
+        until = self._clock.monotonic() + LASTS.total_seconds()
+        try:
+            yield "retry: 3000\n\n"
+            while not ear.ended and self._clock.monotonic() < until:
+                topics = await ear.next(BEAT)
+                yield f"data: {' '.join(sorted(topics))}\n\n" if topics else ": \n\n"
+        finally:
+            ear.close()

@@ -1,0 +1,142 @@
+"""The console on a real socket, over a store with people and rooms; each person has a browser of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from lxml import html
+from yarl import URL
+
+from bot.kernel.ids import PersonId
+from bot.kernel.supervise import cancel, start
+from bot.people import browsers
+from bot.web import console
+from bot.web.console import Rooms
+from bot.web.console.live import Hub
+from bot.web.console.sign_in import SendLink
+from bot.web.console.visits import Visitors
+from bot.web.server import Server
+from tests.memory.desk import Desk
+
+SECRET = b"s" * 32
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    text: str
+    headers: Mapping[str, str]
+    url: str
+    """Its path and query, after redirects."""
+
+    @property
+    def tree(self) -> Any:
+        return html.fromstring(self.text)
+
+    @property
+    def words(self) -> str:
+        """What a person reads, with single spaces."""
+        return " ".join(self.tree.text_content().split())
+
+    def all(self, css: str) -> list[Any]:
+        found: list[Any] = self.tree.cssselect(css)
+        return found
+
+
+@dataclass
+class Browser:
+    """A browser with its cookies. `go` and `post` follow redirects unless told otherwise."""
+
+    base: str
+    session: aiohttp.ClientSession
+
+    async def go(self, path: str, **more: Any) -> Answer:
+        return await self._ask("GET", path, **more)
+
+    async def post(
+        self, path: str, fields: Mapping[str, Any] | None = None, *, csrf: str | None = None, **more: Any
+    ) -> Answer:
+        """With the guard of forms that the last page held, or the one given."""
+        given = self.csrf if csrf is None else csrf
+        return await self._ask("POST", path, data={"csrf": given, **(fields or {})}, **more)
+
+    async def part(self, path: str, *, method: str = "GET", **more: Any) -> Answer:
+        """As htmx asks for a part of a page."""
+        return await self._ask(method, path, headers={"HX-Request": "true", "X-CSRF": self.csrf}, **more)
+
+    csrf: str = ""
+
+    async def _ask(self, method: str, path: str, **more: Any) -> Answer:
+        async with self.session.request(method, self.base + path, **more) as response:
+            text = await response.text()
+            if found := re.search(r'name="csrf" value="([^"]+)"', text):
+                self.csrf = found[1]
+            return Answer(response.status, text, response.headers, response.url.path_qs)
+
+    def cookie(self, name: str) -> str | None:
+        found = self.session.cookie_jar.filter_cookies(URL(self.base)).get(name)
+        return None if found is None else found.value
+
+
+@dataclass
+class Site:
+    desk: Desk
+    url: str
+    refused: list[str]
+    hub: Hub
+    _browsers: list[Browser] = field(default_factory=list)
+
+    def browser(self) -> Browser:
+        """A new one, with no cookies."""
+        made = Browser(self.url, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)))
+        self._browsers.append(made)
+        return made
+
+    async def link(self, who: str, asking: str | None = None) -> str:
+        """The token of a one-time link."""
+        return await self.desk.write(lambda tx: browsers.make_link(tx, PersonId(who), asking, self.desk.now))
+
+    async def enter(self, who: str) -> Browser:
+        """A browser in which this person is signed in."""
+        browser = self.browser()
+        path = f"/sign-in/{await self.link(who)}"
+        await browser.go(path)
+        answer = await browser.post(path, allow_redirects=False)
+        assert answer.status == 303, answer.text
+        return browser
+
+    async def close(self) -> None:
+        for each in self._browsers:
+            await each.session.close()
+
+
+async def healthy() -> Mapping[str, object]:
+    return {"status": "ok"}
+
+
+@asynccontextmanager
+async def serving(desk: Desk, send: SendLink | None = None, secure: bool = False) -> AsyncIterator[Site]:
+    refused: list[str] = []
+    rooms, hub = desk.rooms, Hub()
+    rooms.recorder.listen(hub.written)
+    visitors = Visitors(rooms.database, rooms.recorder, rooms.clock, SECRET, secure)
+    made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy)
+    routes = console.routes(made, visitors, "Analytical Engines", "1.2.3", refused.append)
+    server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
+    server.listen()
+    running = start("web", server.run())
+    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub)
+    try:
+        yield site
+    finally:
+        hub.close()
+        await site.close()
+        await cancel(running)
+        server.close()
