@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.app.erasing import teller
 from bot.app.opening import Store
 from bot.audit.events import Actor
 from bot.control import ops_ledger
@@ -18,10 +19,12 @@ from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.retry import Backoff
 from bot.kernel.scope import PersonScope, Scope, SessionScope
 from bot.kernel.supervise import Supervisor
+from bot.ledger import bounces
 from bot.ledger.acting.handed import Forget, PromoteMemory
 from bot.ledger.acting.profile import ChangeCompanyProfile
 from bot.ledger.acting.telling import Post, ReplyAll, SendEmail, SendMessage
 from bot.ledger.actions import Action
+from bot.ledger.bounces import Bounces
 from bot.ledger.guard import Guard, Limits, Readers, Sight
 from bot.ledger.model import Proposal
 from bot.ledger.rules import Rules
@@ -36,11 +39,13 @@ from bot.memory.service import Eraser
 from bot.orchestrator.approvals import Approvals
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.proposing import Proposing
+from bot.orchestrator.returned import Returned
 from bot.orchestrator.tools import Tool
 from bot.orchestrator.verdicts import Verdicts
 from bot.outbox.service import Outbox
 from bot.sessions.visible import visible
 from bot.storage.database import Tx
+from bot.tasks.worker import Handler as TaskHandler
 from config.schema import Settings
 
 MAIL = "email"
@@ -53,6 +58,8 @@ class Room:
     approvals: Approvals
     verdicts: Verdicts
     tools: Sequence[Tool[Any]]
+    bounces: Bounces
+    handlers: Mapping[str, TaskHandler]
     store: Store
 
     def clerk(self, door: str) -> Clerk:
@@ -81,9 +88,11 @@ def build(
     outbox: Outbox,
     channels: Mapping[str, Channel],
     eraser: Callable[[], Eraser],
+    ring_tasks: Callable[[], None],
     more: Sequence[Action] = (),
 ) -> Room:
-    """`eraser` is asked for when something is to be forgotten; `more`: actions of other rooms."""
+    """`eraser` is asked for when something is to be forgotten. `ring_tasks` wakes whoever runs tasks. `more`: actions
+    of other rooms."""
     guard = Guard(Limits(settings.ledger.duplicate_window, settings.ledger.per_hour), sights)
     post = Post(outbox, channels, guard, MAIL)
     remembered = Remembered(store, eraser)
@@ -101,7 +110,11 @@ def build(
 
     proposing = Proposing(store.database, ledger, channels, MAIL, ring)
     verdicts = Verdicts(store.database, store.clock, ledger, channels, ring)
-    return Room(ledger, worker, approvals, verdicts, proposing.tools(), store)
+    returned = Returned(store.database, ledger, teller(store, outbox, channels))
+    handlers = {bounces.KIND: returned.handle}
+    return Room(
+        ledger, worker, approvals, verdicts, proposing.tools(), Bounces(ledger, ring_tasks), handlers, store
+    )  # fmt: skip
 
 
 def rules(settings: Settings) -> Rules:

@@ -138,6 +138,15 @@ class ActionReversed(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class ActionBounced(Payload):
+    """What was sent came back: it did not arrive."""
+
+    type = "action_bounced"
+    proposal: ProposalId
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
 class BreakerTripped(Payload):
     type = "breaker_tripped"
     action: str

@@ -192,6 +192,7 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
     "action_reversed": lambda p: (
         f"{'took back' if p['done'] else 'could not take back'} {p['action']} of {_proposal(p)} ({p['severity']})"
     ),
+    "action_bounced": lambda p: f"{p['action']} of {_proposal(p)} came back: it did not arrive",
     "class_mode_changed": lambda p: f"{p['action']}: {str(p['mode']).replace('_', ' ')} from now on",
     "auth_refused": lambda p: f"turned away at the {p['door']}, {_count(p['count'], 'time')}: {p['reason']}",
 }

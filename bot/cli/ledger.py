@@ -16,7 +16,7 @@ STATES = (
     "proposed", "approved_unchanged", "approved_with_edit", "auto_approved", "rejected", "auto_no_response",
     "withdrawn", "executing", "executed", "failed", "reversed",
 )  # fmt: skip
-RATES = ("unchanged", "edited", "rejected", "no_response", "reversed", "failed")
+RATES = ("unchanged", "edited", "rejected", "no_response", "reversed", "failed", "undelivered")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -168,7 +168,8 @@ def whole(one: Answer) -> str:
     lines += ["  two people must approve it"] if one["two_persons"] else []
     lines += ["  changed:", *(f"    {each}" for each in str(one["changed"]).split("\n"))] if one["changed"] else []
     lines += [f"  decided by: {one['decided_by']}"] if one["decided_by"] else []
-    lines += [f"  failed: {one['failure']}"] if one["failure"] else []
+    lines += ["  came back: it did not arrive"] if one["came_back"] else []
+    lines += [f"  failed: {one['failure']}"] if one["failure"] and not one["came_back"] else []
     approvers = ", ".join(cast("list[str]", one["approvers"]))
     lines += [f"  may decide: {approvers}; until {str(one['expires_at'])[:16]} UTC"]
     return "\n".join([*lines, f"  content: {str(one['content'])[:12]}"])

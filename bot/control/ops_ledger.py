@@ -151,6 +151,7 @@ def told(one: Told) -> dict[str, object]:
         "two_persons": of.two_persons,
         "tainted": of.tainted,
         "failure": of.failure.value if of.failure else None,
+        "came_back": of.came_back,
         "severity": of.severity.value if of.severity else None,
         "content": of.hash,
         "made_at": of.made_at.isoformat(),
@@ -168,6 +169,7 @@ def _card(card: Card) -> dict[str, object]:
         "no_response": card.no_response,
         "reversed": card.reversed,
         "failed": card.failed,
+        "undelivered": card.undelivered,
     }
     calibration = [{"low": each.low, "high": each.high, **_rate(each.right)} for each in card.calibration]
     return {

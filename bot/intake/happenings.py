@@ -17,6 +17,7 @@ from bot.gateway.events import (
     MessageDeleted,
     MessageEdited,
     MessageReceived,
+    Outcome,
 )
 from bot.intake import store
 from bot.intake.model import Context
@@ -142,6 +143,8 @@ class Happenings:
             session=row.session if row else None,
             text=event.detail,
         )
+        if row is not None and event.outcome is Outcome.FAILED and self._context.bounces is not None:
+            self._context.bounces.came_back(self._context.tx, row, event.detail, self._context.now)
         row_id = InboxId(new_id(self._context.now))
         self._rows.add(row_id, event, row.session if row else None, None, answered="delivery report")
         return Accepted.NEW

@@ -14,6 +14,7 @@ from bot.intake.store import Row
 from bot.kernel.ids import BootId, MessageId, SessionId, TurnId
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
+from bot.outbox.store import Row as Sent
 from bot.people.model import Person
 from bot.sessions.turns import Turn
 from bot.storage.database import Tx
@@ -29,6 +30,16 @@ class Reread(Protocol):
     """Reads messages again for what is worth remembering."""
 
     def edited(self, tx: Tx, session: SessionId, turn: TurnId, message: MessageId, now: datetime) -> None: ...
+
+    def ring(self) -> None:
+        """After the commit."""
+        ...
+
+
+class Bounces(Protocol):
+    """Hears that something which was sent came back."""
+
+    def came_back(self, tx: Tx, row: Sent, detail: str, now: datetime) -> None: ...
 
     def ring(self) -> None:
         """After the commit."""
@@ -89,6 +100,8 @@ class Context:
     notes: list[str] = field(default_factory=list)
     reread: Reread | None = None
     """None: nothing is remembered of messages."""
+    bounces: Bounces | None = None
+    """None: nobody follows what was sent."""
 
     def record(
         self, payload: Payload, actor: Actor = SYSTEM, session: SessionId | None = None, text: str | None = None

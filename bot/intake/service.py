@@ -16,7 +16,7 @@ from bot.gateway.codec import dump_event
 from bot.gateway.events import InboundEvent
 from bot.intake import store
 from bot.intake.batch import Batch
-from bot.intake.model import Context, Familiar, Reread, Rules, Taken
+from bot.intake.model import Bounces, Context, Familiar, Reread, Rules, Taken
 from bot.intake.scrub import scrub
 from bot.intake.tables import InState
 from bot.kernel.clock import Clock
@@ -88,6 +88,7 @@ class Intake:
         rules: Rules,
         listener: Listener,
         reread: Reread | None = None,
+        bounces: Bounces | None = None,
     ) -> None:
         self.database = database
         self._recorder = recorder
@@ -97,6 +98,7 @@ class Intake:
         self._rules = rules
         self._listener = listener
         self._reread = reread
+        self._bounces = bounces
         self._familiar = Familiar()
 
     def port(self, channel: str) -> _Port:
@@ -142,8 +144,9 @@ class Intake:
     def _unit(self, tx: Tx, channel: str, events: Sequence[InboundEvent], cursor: Cursor | None) -> Taken:
         now = self._clock.now()
         context = Context(
-            tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, now, reread=self._reread
-        )
+            tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, now,
+            reread=self._reread, bounces=self._bounces,
+        )  # fmt: skip
         batch = Batch(context)
         taken = batch.take(events)
         if cursor is not None:
@@ -160,6 +163,8 @@ class Intake:
         self._outbox.sending(taken.queued)
         if self._reread is not None:
             self._reread.ring()
+        if self._bounces is not None:
+            self._bounces.ring()
         for turn, rows in taken.begun:
             self._listener.begin(turn, rows)
         for session in taken.waiting:

@@ -168,6 +168,14 @@ def reversed_(proposal: Proposal, person: PersonId, severity: Severity, *, undon
     return Move(Op.REVERSAL_FAILED, State.EXECUTED, severity=severity, resolved_by=person)
 
 
+def bounced(proposal: Proposal) -> Move:
+    """What was sent came back. It stays done, which cannot be undone; that it did not arrive is noted."""
+    if proposal.state is State.EXECUTING:  # other parts of it are still on their way
+        return Move(Op.BOUNCED, State.EXECUTING)
+    _must_be(proposal, State.EXECUTED)
+    return Move(Op.BOUNCED, State.EXECUTED, failure=Failure.REFUSED)
+
+
 def _approved(proposed: Payload, final: Payload) -> State:
     return State.APPROVED_UNCHANGED if digest(proposed) == digest(final) else State.APPROVED_WITH_EDIT
 

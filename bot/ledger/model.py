@@ -73,6 +73,7 @@ class Op(StrEnum):
     RESOLVED = "resolved"  # a person said what became of an uncertain one
     REVERSED = "reversed"
     REVERSAL_FAILED = "reversal_failed"
+    BOUNCED = "bounced"  # what was sent came back: it did not arrive
     HELD = "held"  # after a restore: in the life that was lost it may have been done
     RELEASED = "released"  # a person looked
     REDACTED = "redacted"  # words in it were forgotten
@@ -176,6 +177,11 @@ class Proposal:
     """After a restore: a person looks first."""
     version: int
     """From 1; every move counts it up and has its event."""
+
+    @property
+    def came_back(self) -> bool:
+        """It was sent, and did not arrive."""
+        return self.state is State.EXECUTED and self.failure is Failure.REFUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ class Card:
     reversed: Rate
     """Of those that were executed."""
     failed: Rate
+    undelivered: Rate
+    """Of those that were executed: what was sent came back."""
     calibration: tuple[Bin, ...]
     worst: Severity | None
     """Of the last `LAST` executions."""
@@ -85,6 +87,7 @@ class _Story:
     failed: bool
     severity: Severity | None
     undone: bool
+    came_back: bool
     confidence: float | None
 
 
@@ -117,6 +120,7 @@ def counted(action: str, stories: Sequence[_Story]) -> Card:
         sum(each.decided is State.AUTO_APPROVED for each in stories),
         Rate(sum(each.undone for each in executed), len(executed)),
         Rate(sum(each.failed for each in stories), tried),
+        Rate(sum(each.came_back for each in executed), len(executed)),
         tuple(_bin(low, high, by_person) for low, high in BINS),
         max(severities, key=order.index) if severities else None,
         Rate(sum(each.undone for each in last), len(last)),
@@ -131,7 +135,8 @@ def recommended(of: Card) -> str | None:
         return None
     return (
         f"{decided.count} of {decided.of} were approved unchanged (at least {low:.0%} with 95 % confidence), "
-        f"{of.rejected.count} rejected, {of.no_response.count} not answered, none reversed"
+        f"{of.rejected.count} rejected, {of.no_response.count} not answered, {of.undelivered.count} came back, "
+        "none reversed"
     )
 
 
@@ -149,7 +154,7 @@ _BY_PERSON = (State.APPROVED_UNCHANGED, State.APPROVED_WITH_EDIT, State.REJECTED
 
 def _story(events: Sequence[sa.Row[tuple[object, ...]]]) -> _Story:
     decided: State | None = None
-    silent = failed = undone = False
+    silent = failed = undone = came_back = False
     executed_at: int | None = None
     severity: Severity | None = None
     for each in events:
@@ -164,10 +169,12 @@ def _story(events: Sequence[sa.Row[tuple[object, ...]]]) -> _Story:
             executed_at = each.seq
         elif op is Op.FAILED:
             failed = True
+        elif op is Op.BOUNCED:
+            came_back = True
         if op in (Op.REVERSED, Op.REVERSAL_FAILED):
             severity = Severity(each.severity)
             undone = undone or op is Op.REVERSED
-    return _Story(decided, silent, executed_at, failed, severity, undone, events[0].confidence)
+    return _Story(decided, silent, executed_at, failed, severity, undone, came_back, events[0].confidence)
 
 
 def _bin(low: float, high: float, decided: Sequence[_Story]) -> Bin:

@@ -246,6 +246,10 @@ class Ledger:
         failure = Failure.UNCERTAIN if uncertain else Failure.REFUSED
         return self._failed(tx, seen, failure, now, reason)
 
+    def came_back(self, tx: Tx, seen: Proposal, now: datetime, reason: str) -> Proposal:
+        """The message that carries it was sent, and the far end gave it up."""
+        return store.move(tx, self._recorder, seen, deciding.bounced(seen), ACTOR, now, text=reason)
+
     def resolve(self, tx: Tx, proposal_id: ProposalId, person: Person, now: datetime, *, happened: bool) -> Proposal:
         """An approver looked whether an uncertain one took effect."""
         seen = self._there(tx, proposal_id)

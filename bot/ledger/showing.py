@@ -34,6 +34,8 @@ FAILURES = {
     Failure.UNCERTAIN: "failed: whether it was done cannot be known; somebody has to look",
 }
 
+CAME_BACK = "done, but it came back: it did not arrive"
+
 
 def revealed(text: str) -> str:
     """The text with everything visible that would hide: control and direction characters by their names, letters of
@@ -86,6 +88,8 @@ def outcome(proposal: Proposal, shown: Shown, who: str | None, zone: str) -> str
     became = OUTCOMES[proposal.state]
     if proposal.state is State.FAILED and proposal.failure is not None:
         became = FAILURES[proposal.failure]
+    if proposal.came_back:
+        became = CAME_BACK
     if proposal.state not in _DECIDED:
         by = f" (decided{by}{at})" if by else ""
         at = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 
 from bot.audit.events import Actor, Payload, Record
 from bot.audit.events_ledger import (
+    ActionBounced,
     ActionExecuted,
     ActionFailed,
     ActionReversed,
@@ -119,6 +121,7 @@ def move(
             )
         )
     _event(tx, seen, to.op, seen.state, version, actor, now, to, hash_)
+    failure = to.failure or (seen.failure if to.state is seen.state else None)
     decided = to.state.value in (*APPROVED, State.REJECTED.value) and seen.state is State.PROPOSED
     tx.execute(
         proposal.update()
@@ -127,7 +130,7 @@ def move(
             state=to.state.value,
             final=canonical(final),
             hash=hash_,
-            failure=to.failure.value if to.failure else None,
+            failure=failure.value if failure else None,
             severity=to.severity.value if to.severity else seen.severity,
             decided_by=to.decided_by or (None if to.op is Op.RETURNED else seen.decided_by),
             resolved_by=to.resolved_by or seen.resolved_by,
@@ -155,6 +158,36 @@ def get(connection: sa.Connection, proposal_id: ProposalId) -> Proposal | None:
 def by_key(connection: sa.Connection, key: str) -> Proposal | None:
     row = connection.execute(sa.select(proposal).where(proposal.c.key == key)).first()
     return None if row is None else _proposal(connection, row)
+
+
+def by_result(connection: sa.Connection, result: str) -> Proposal | None:
+    """The one whose effect is found there."""
+    row = connection.execute(sa.select(proposal).where(proposal.c.result == result)).first()
+    return None if row is None else _proposal(connection, row)
+
+
+def of_turn(connection: sa.Connection, session: SessionId, turn: TurnId) -> list[Proposal]:
+    """What an answer put forward, in order."""
+    rows = connection.execute(
+        sa.select(proposal).where(proposal.c.session_id == session, proposal.c.turn_id == turn).order_by(proposal.c.seq)
+    ).all()
+    return [_proposal(connection, row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    op: Op
+    after: State
+    actor: Actor
+    at: datetime
+
+
+def history(connection: sa.Connection, of: ProposalId) -> list[Event]:
+    """All that happened to one, in order."""
+    rows = connection.execute(
+        sa.select(proposal_event).where(proposal_event.c.proposal_id == of).order_by(proposal_event.c.version)
+    )
+    return [Event(Op(row.op), State(row.after), Actor(row.actor_kind, row.actor), row.at) for row in rows]
 
 
 def to_execute(connection: sa.Connection, limit: int, but: Collection[ProposalId] = ()) -> list[Proposal]:
@@ -312,6 +345,8 @@ def _payloads(seen: Proposal, to: Move, hash_: str, channel: str) -> Sequence[Pa
         case Op.REVERSED | Op.REVERSAL_FAILED:
             severity = to.severity or Severity.MINOR
             found.append(ActionReversed(seen.id, seen.action, severity, done=to.op is Op.REVERSED))
+        case Op.BOUNCED:
+            found.append(ActionBounced(seen.id, seen.action))
         case Op.HELD | Op.RELEASED:
             found.append(ProposalHeld(seen.id, held=to.op is Op.HELD))
         case Op.VOTED | Op.REVISED | Op.MADE | Op.SHOWN | Op.REMINDED | Op.REDACTED:

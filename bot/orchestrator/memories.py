@@ -18,6 +18,7 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import SectionId, SessionId, TurnId
 from bot.kernel.scope import PersonScope, Scope, SessionScope
 from bot.knowledge import search
+from bot.ledger import store as proposals
 from bot.memory import reading, rights
 from bot.memory.model import STANDING, Claim, Status
 from bot.memory.reading import Filter, Purpose
@@ -25,6 +26,7 @@ from bot.memory.recall import names_of
 from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import Acting, Done, Memories, Outcome, waiting
 from bot.memory.wording import telling
+from bot.orchestrator.stories import story
 from bot.orchestrator.telling import Words, staying, vanishing
 from bot.people.model import Person
 from bot.sessions import places, transcript
@@ -170,11 +172,23 @@ def _why(desk: _Desk, _: str) -> str:
     messages = _messages_looked_up(desk, answer.turn)
     if messages:
         parts.append(f"I also looked up {messages} earlier messages of this thread.")
+    put_forward = _put_forward(desk, answer.turn)
+    if put_forward:
+        parts.append("With it I put forward:\n\n" + "\n".join(put_forward))
     if gone:
         parts.append(f"{gone} memories that stood there are not shown any more.")
     if len(parts) == 1:
         return "Before my last answer here stood nothing but what was said in this thread."
     return "\n\n".join(parts)
+
+
+def _put_forward(desk: _Desk, turn: TurnId) -> list[str]:
+    verdicts = desk.asked.verdicts
+    if verdicts is None:
+        return []
+    connection, zone = desk.tx.connection, desk.asked.person.time_zone
+    found = proposals.of_turn(connection, desk.asked.session, turn)
+    return [story(connection, verdicts.ledger, each, zone) for each in found]
 
 
 def _messages_looked_up(desk: _Desk, turn: TurnId) -> int:

@@ -45,6 +45,8 @@ _CLAIM_NEXT = (
     )
     .returning(outbox)
 )
+CAME_BACK = "came_back"
+"""Of a message that was sent, and that the far end gave up."""
 _SENT = (
     outbox.update()
     .where(outbox.c.id == sa.bindparam("row"), HOLDING, outbox.c.boot == sa.bindparam("by"))
@@ -136,6 +138,12 @@ def claim_next(tx: Tx, thread_key: str, boot: BootId, now: datetime) -> Row | No
 
 def sent(tx: Tx, row: Row, boot: BootId, ref: str | None, now: datetime) -> bool:
     return bool(tx.execute(_SENT, {"row": row.id, "by": boot, "as_ref": ref, "now": now}).rowcount)
+
+
+def came_back(tx: Tx, row: OutboxId) -> bool:
+    """The far end gave up a message that was sent. False if that was known."""
+    where = sa.and_(outbox.c.id == row, outbox.c.state == OutState.SENT.value, outbox.c.reason.is_(None))
+    return bool(tx.execute(outbox.update().where(where).values(reason=CAME_BACK)).rowcount)
 
 
 def requeue(

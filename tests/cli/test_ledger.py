@@ -12,6 +12,7 @@ PROPOSAL = {
     "fields": [["To", "kim@outside.example"], ["Subject", "The fair"]], "text": "We come.\x1b[31m", "changed": "",
     "reason": "Ada wants it", "memories": ["we launch in March"], "hidden_memories": 2, "asked_by": "Ada",
     "approvers": ["Boss"], "decided_by": None, "yours": True, "two_persons": False, "tainted": True, "failure": None,
+    "came_back": False,
     "severity": None, "content": "9f3e1a" + "0" * 58, "made_at": "2026-03-01T10:00:00+00:00",
     "expires_at": "2026-03-03T10:00:00+00:00", "decided_at": None, "result": None,
 }  # fmt: skip
@@ -39,7 +40,7 @@ async def test_the_whole_of_a_proposal_is_shown_before_it_can_be_approved(folder
 
 
 async def test_what_could_not_be_taken_back_says_so_and_a_card_is_counted(folder: Path) -> None:
-    rates = dict.fromkeys(("unchanged", "edited", "rejected", "no_response", "reversed", "failed"), RATE)
+    rates = dict.fromkeys(("unchanged", "edited", "rejected", "no_response", "reversed", "failed", "undelivered"), RATE)
     operations = {
         "ledger.reverse": answering({"refusal": "a mail cannot be called back"}),
         "ledger.card": answering({"card": rates, "mode": "propose", "recommended": None}),

@@ -150,6 +150,21 @@ class House:
         await self.office.until(holds)
         return found[0]
 
+    async def says(self, name: str, arguments: str, by: str = "1") -> str:
+        """Somebody gives a command; what they are answered."""
+        self.keys += 1
+        before = len(self.office.channel.tried)
+        await self.office.hear(events.command(f"cmd{self.keys}", name, arguments, by=by))
+        said: list[str] = []
+
+        async def holds() -> bool:
+            said[:] = [each.text for each in self.office.channel.tried[before:] if each.thread == f"test:dm:{by}"]
+            return any(each != "ask" for each in said)
+
+        await self.office.until(holds)
+        assert await self.office.outbox.drain(timedelta(seconds=20))
+        return next(each for each in said if each != "ask")
+
     async def refusals(self) -> list[object]:
         return [each.payload["because"] for each in await self.office.audited("proposal_refused")]
 
@@ -166,7 +181,7 @@ async def open_house(
     office = Office(
         database, recorder, clock, rooms, more={"email": mail},
         decides=lambda outbox, channels: wiring.build(
-            built, settings or Settings(), outbox, channels, lambda: cast("Eraser", None)
+            built, settings or Settings(), outbox, channels, lambda: cast("Eraser", None), lambda: None
         ),
     )  # fmt: skip
     office.channel.buttons, office.channel.forms, office.channel.in_one = True, 5, True

@@ -249,7 +249,7 @@ class Office:
         self.orchestrator = Orchestrator(self.database, self.lanes, immediate, boot)
         self.intake = Intake(
             self.database, self.recorder, self.clock, self.outbox, boot, RULES, self.orchestrator,
-            self.extract if self.reads else None,
+            self.extract if self.reads else None, None if self.room is None else self.room.bounces,
         )  # fmt: skip
 
         def recover(tx: Tx) -> None:

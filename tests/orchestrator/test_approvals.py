@@ -252,32 +252,17 @@ async def test_what_rests_on_a_memory_that_was_taken_back_meanwhile_is_not_sent(
 # --- words instead of buttons -----------------------------------------------------------------------------------------
 
 
-async def _says(house: House, name: str, arguments: str, by: str = "1") -> str:
-    house.keys += 1
-    before = len(house.office.channel.tried)
-    await house.office.hear(events.command(f"cmd{house.keys}", name, arguments, by=by))
-    said: list[str] = []
-
-    async def holds() -> bool:
-        said[:] = [each.text for each in house.office.channel.tried[before:] if each.thread == f"test:dm:{by}"]
-        return any(each != "ask" for each in said)
-
-    await house.office.until(holds)
-    assert await house.office.outbox.drain(timedelta(seconds=20))
-    return next(each for each in said if each != "ask")
-
-
 async def test_words_approve_the_content_that_they_name_and_no_other(house: House) -> None:
     await house.asks("send_email", **MAIL)
     await house.shown()
     made = await house.proposal()
     handle = made.id[-6:]
-    assert f"`{handle}` Send a mail" in await _says(house, "ledger", "")
-    whole = await _says(house, "ledger", handle)
+    assert f"`{handle}` Send a mail" in await house.says("ledger", "")
+    whole = await house.says("ledger", handle)
     assert f"/approve {handle} {made.hash[:6]}" in whole
-    assert "edited since" in await _says(house, "approve", f"{handle} 000000")
+    assert "edited since" in await house.says("approve", f"{handle} 000000")
     assert (await house.proposal()).state is State.PROPOSED
-    assert "Approved" in await _says(house, "approve", f"{handle} {made.hash[:6]}")
+    assert "Approved" in await house.says("approve", f"{handle} {made.hash[:6]}")
     await house.becomes(State.EXECUTED)
     assert len(await house.mails(KIM)) == 1
 
@@ -286,11 +271,11 @@ async def test_words_of_others_decide_nothing_and_others_do_not_even_see_it(hous
     await house.asks("send_email", **MAIL)
     made = await house.proposal()
     handle = made.id[-6:]
-    assert await _says(house, "approve", f"{handle} {made.hash[:6]}", by="2") == "This is not yours to decide."
-    assert "no such proposal" in await _says(house, "approve", f"{handle} {made.hash[:6]}", by="3")
-    assert "no such proposal" in await _says(house, "ledger", handle, by="3")
+    assert await house.says("approve", f"{handle} {made.hash[:6]}", by="2") == "This is not yours to decide."
+    assert "no such proposal" in await house.says("approve", f"{handle} {made.hash[:6]}", by="3")
+    assert "no such proposal" in await house.says("ledger", handle, by="3")
     assert (await house.proposal()).state is State.PROPOSED
-    assert "Rejected" in await _says(house, "reject", handle)
+    assert "Rejected" in await house.says("reject", handle)
 
 
 # --- mail -------------------------------------------------------------------------------------------------------------

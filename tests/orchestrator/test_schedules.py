@@ -77,7 +77,7 @@ async def desk(database: Database, recorder: Recorder, clock: FakeClock) -> Asyn
 
     def decides(outbox: Outbox, channels: Mapping[str, Channel]) -> wiring.Room:
         actions = scheduling.actions(built)
-        room = wiring.build(built, Settings(), outbox, channels, lambda: cast("Eraser", None), actions)
+        room = wiring.build(built, Settings(), outbox, channels, lambda: cast("Eraser", None), lambda: None, actions)
         tools = Scheduler(database, Arranging(Schedules(recorder), room.ledger), lambda: None).tools()
         return replace(room, tools=[*room.tools, *tools])
 
