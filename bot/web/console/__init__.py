@@ -21,6 +21,7 @@ from bot.web.console.live import Hub, Live
 from bot.web.console.sign_in import SendLink, SignIn
 from bot.web.console.site import Site
 from bot.web.console.templating import environment
+from bot.web.console.today import TodayPage
 from bot.web.console.visits import Refuse, Visitors
 
 
@@ -45,4 +46,5 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *assets.routes(),
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
         *Live(rooms.hub, rooms.clock).routes(site),
+        *TodayPage(rooms.database).routes(site),
     ]
