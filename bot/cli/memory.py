@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from bot.cli.common import Answer, ask, follow, printable, rows, settings
+from bot.kernel import days
 from bot.kernel.errors import PermanentError
 
 KINDS = ("decision", "initiative", "advice", "fact", "preference")
@@ -108,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    zone = ZoneInfo(settings(args).settings.company.time_zone)
+    zone = settings(args).settings.company.time_zone
     as_of = args.action == "as-of"
     answer = ask(
         args,
@@ -118,10 +119,10 @@ def _list(args: argparse.Namespace) -> int:
         department=args.department,
         domain=args.domain,
         speaker=args.speaker,
-        since=_instant(args.since, zone, end=False),
-        until=_instant(args.until, zone, end=True),
-        known=_instant(args.known, zone, end=True) if as_of else None,
-        true=_instant(args.true, zone, end=True) if as_of else None,
+        since=_instant(args.since, zone, days.begins),
+        until=_instant(args.until, zone, days.follows),
+        known=_instant(args.known, zone, days.ends) if as_of else None,
+        true=_instant(args.true, zone, days.ends) if as_of else None,
         words=args.words or None,
         pending=(None if as_of else args.pending) or None,
         last=args.last,
@@ -136,18 +137,17 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _instant(text: str | None, zone: ZoneInfo, *, end: bool) -> str | None:
-    """A day is meant as in the company's zone: its beginning, or its end (the beginning of the next)."""
+def _instant(text: str | None, zone: str, of_day: Callable[[date, str], datetime]) -> str | None:
+    """`of_day`: which instant of a day is meant; days are the company's."""
     if text is None:
         return None
     try:
         if "T" in text or " " in text:
             at = datetime.fromisoformat(text)
-            return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC).isoformat()
-        day = date.fromisoformat(text) + timedelta(days=1 if end else 0)
+            return (at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC).isoformat()
+        return of_day(date.fromisoformat(text), zone).isoformat()
     except (ValueError, OverflowError) as error:
         raise PermanentError(f"{text!r} is no date: write 2026-03-01, or 2026-03-01T12:00") from error
-    return datetime.combine(day, time(), zone).astimezone(UTC).isoformat()
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bot.audit.events import Actor
 from bot.control.wire import MalformedError
 from bot.gateway.channel import LocalHandler, LocalPeer
+from bot.kernel.faults import in_words
 
 OPERATOR = Actor("system", "operator")
 """Whoever reaches the socket acts with the daemon's own rights; who that is, this machine's accounts decide."""
@@ -33,10 +34,7 @@ def parsed(model: type[R], first: Mapping[str, object]) -> R:
     try:
         return model.model_validate(dict(first))
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
-            for detail in error.errors(include_url=False, include_input=False)
-        )
+        wrong = in_words(error.errors(include_url=False, include_input=False))
         raise MalformedError(f"the daemon cannot read this request ({wrong})") from error
 
 

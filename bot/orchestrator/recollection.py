@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.audit.events_memory import MemorySnapshot
 from bot.gateway.events import Proof
+from bot.kernel import days
 from bot.kernel.ids import MessageId
 from bot.llm.window import shortened
 from bot.memory.block import line
@@ -117,24 +118,15 @@ def _filter(asking: Asking, zone: str) -> Filter:
         kinds=(Kind(asking.kind),) if asking.kind else (),
         department=asking.department,
         domain=asking.domain,
-        since=_day(asking.since, zone),
-        until=_day_after(asking.until, zone),
-        as_of=AsOf(_day_after(asking.known_on, zone), _noon(asking.true_on, zone))
+        since=None if asking.since is None else days.begins(asking.since, zone),
+        until=None if asking.until is None else days.follows(asking.until, zone),
+        as_of=AsOf(
+            None if asking.known_on is None else days.ends(asking.known_on, zone),
+            None if asking.true_on is None else days.ends(asking.true_on, zone),
+        )
         if asking.known_on or asking.true_on
         else None,
     )
-
-
-def _day(day: date | None, zone: str) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)
-
-
-def _day_after(day: date | None, zone: str) -> datetime | None:
-    return None if day is None else _day(day + timedelta(days=1), zone)
-
-
-def _noon(day: date | None, zone: str) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(12), ZoneInfo(zone)).astimezone(UTC)
 
 
 async def _said(database: Database, asker: Asker, hits: Sequence[Hit]) -> list[Said]:

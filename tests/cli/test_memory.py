@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from bot.audit.chain import load_key
 from bot.audit.recorder import Recorder
 from bot.cli.memory import _instant
+from bot.kernel import days
 from bot.kernel.clock import SystemClock
 from bot.kernel.errors import PermanentError
 from bot.kernel.logs import Redactor
@@ -62,16 +62,15 @@ async def remembered(started: Path, all_tables: list[str]) -> str:
 
 
 def test_a_day_is_meant_in_the_companys_zone() -> None:
-    berlin = ZoneInfo("Europe/Berlin")
-    assert _instant("2026-03-01", berlin, end=False) == "2026-02-28T23:00:00+00:00"
-    assert _instant("2026-03-01", berlin, end=True) == "2026-03-01T23:00:00+00:00"
-    assert _instant("2026-03-29", berlin, end=True) == "2026-03-29T22:00:00+00:00"
-    assert _instant("2026-03-01T12:00", berlin, end=True) == "2026-03-01T11:00:00+00:00"
-    assert _instant("2026-03-01T12:00+00:00", berlin, end=True) == "2026-03-01T12:00:00+00:00"
-    assert _instant(None, berlin, end=True) is None
+    berlin = "Europe/Berlin"
+    assert _instant("2026-03-01", berlin, days.begins) == "2026-02-28T23:00:00+00:00"
+    assert _instant("2026-03-01", berlin, days.follows) == "2026-03-01T23:00:00+00:00"
+    assert _instant("2026-03-01T12:00", berlin, days.ends) == "2026-03-01T11:00:00+00:00"
+    assert _instant("2026-03-01T12:00+00:00", berlin, days.ends) == "2026-03-01T12:00:00+00:00"
+    assert _instant(None, berlin, days.ends) is None
     for wrong in ("yesterday", "2026-02-30", "9999-12-31"):
         with pytest.raises(PermanentError):
-            _instant(wrong, berlin, end=True)
+            _instant(wrong, berlin, days.ends)
 
 
 async def test_a_list_steers_no_terminal_and_takes_one_line_each(folder: Path) -> None:
@@ -82,7 +81,7 @@ async def test_a_list_steers_no_terminal_and_takes_one_line_each(folder: Path) -
     assert done.stdout.count("\n") == 1
     assert "\x1b" not in done.stdout
     assert "(disputed, company)" in done.stdout
-    assert asked[0]["known"] == "2026-03-02T00:00:00+00:00"
+    assert asked[0]["known"] == "2026-03-01T23:59:59.999999+00:00"
     assert (asked[0]["words"], asked[0]["kind"], asked[0]["last"]) == (["launch"], ["decision"], 5)
     assert "pending" not in asked[0]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -126,24 +127,24 @@ async def test_a_day_is_the_persons_own_and_means_its_beginning_or_its_end(site:
     assert ada.person is not None
     moved = replace(ada.person, time_zone="Europe/Berlin")
     await desk.write(lambda tx: people.apply(tx, desk.rooms.recorder, [Change(moved, "changed")], desk.now))
-    clock.advance(datetime(2026, 6, 1, 23, 30, tzinfo=UTC) - desk.now)
+    first = desk.now.date() + timedelta(days=1)
+    clock.advance(datetime.combine(first, time(23, 30), UTC) - desk.now)
     room = await desk.alone("ada")
-    await desk.said(
-        room, "ada", "In June.",
-        valid_from=datetime(2026, 6, 1, 22, tzinfo=UTC), valid_to=datetime(2026, 6, 2, 22, tzinfo=UTC),
-    )  # fmt: skip
+    midnight = datetime.combine(first, time(), ZoneInfo("Europe/Berlin")).astimezone(UTC) + timedelta(days=1)
+    await desk.said(room, "ada", "For a day.", valid_from=midnight, valid_to=midnight + timedelta(days=1))
+    day, second, third = (first + timedelta(days=days) for days in (0, 1, 2))
     for query, seen in {
-        "?since=2026-06-02": True,
-        "?since=2026-06-03": False,
-        "?until=2026-06-02": True,
-        "?until=2026-06-01": False,
-        "?known=2026-06-01": False,
-        "?known=2026-06-02": True,
-        "?as_of=2026-06-01": False,
-        "?as_of=2026-06-02": True,
-        "?as_of=2026-06-03": False,
+        f"?since={second}": True,
+        f"?since={third}": False,
+        f"?until={second}": True,
+        f"?until={day}": False,
+        f"?known={day}": False,
+        f"?known={second}": True,
+        f"?as_of={day}": False,
+        f"?as_of={second}": True,
+        f"?as_of={third}": False,
     }.items():
-        assert await site.statements("ada", query) == (["In June."] if seen else []), query
+        assert await site.statements("ada", query) == (["For a day."] if seen else []), query
 
 
 async def test_what_is_not_understood_is_told_in_words(site: Site) -> None:
@@ -337,7 +338,12 @@ async def test_what_a_person_may_not_do_is_refused_and_recorded(site: Site) -> N
 async def test_forgetting_tells_what_vanished(site: Site) -> None:
     said = await site.desk.said(await site.desk.alone("ada"), "ada")
     answer = await site.ask("DELETE", f"/api/memories/{said.id}", WHY)
-    assert answer.body == {"outcome": "forgotten", "memory": None, "vanished": {"memories": 1, "messages": 1}}
+    assert answer.body == {
+        "outcome": "forgotten",
+        "memory": None,
+        "beside": None,
+        "vanished": {"memories": 1, "messages": 1},
+    }
     assert site.eraser.erased == [said.id]
     assert site.eraser.rung == 1
 
@@ -370,7 +376,7 @@ async def test_an_unclear_change_is_refused_by_name(site: Site, body: object, na
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1000", "limit=x", "kind=plan", "since=yesterday", "since=2026-01-01", "x=1", "q=a&q=b"]
+    "query", ["limit=0", "limit=1000", "limit=x", "kind=plan", "since=yesterday", "since=2026-13-01", "x=1", "q=a&q=b"]
 )
 async def test_an_unclear_query_is_refused(site: Site, query: str) -> None:
     assert (await site.ask("GET", f"/api/memories?{query}")).status == 422
