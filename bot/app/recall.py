@@ -24,7 +24,6 @@ from config.schema import Settings
 log = logging.getLogger(__name__)
 
 EMBED = "memory.embed"
-FIRST = "first"
 CHECK = "memory.check"
 PATIENCE = timedelta(seconds=0.5)
 """How long a turn waits for the model of meanings to be loaded; full text serves meanwhile."""
@@ -57,14 +56,22 @@ def build(
     def embed_later(tx: Tx) -> None:
         """Not before somebody has searched: the model of meanings is large, and full text finds new words at once."""
         now = store.clock.now()
-        tasks.enqueue(tx, EMBED, EMBED, {}, now, lane=EMBED, run_at=now if index.loaded else now + LOOK_EVERY)
+        run_at = now if index.loaded else now + LOOK_EVERY
+        if tasks.enqueue(tx, EMBED, EMBED, {}, now, lane=EMBED, run_at=run_at) is None:
+            tasks.hasten(tx, EMBED, EMBED, run_at)
 
     index = RecallIndex(store.database, [embedder], supervisor, embed_later, patience=PATIENCE)
 
     async def embed(task: Task) -> Done:
         if not index.loaded:
             return Done(embed_later, empty=True)
-        return Done(empty=not await index.catch_up())
+        made = await index.catch_up()
+        return Done(what_came_meanwhile, empty=not made)
+
+    def what_came_meanwhile(tx: Tx) -> None:
+        """What is put while the task runs queues none: it is still pending."""
+        if index.waits(tx.connection):
+            embed_later(tx)
 
     def check_later(tx: Tx) -> None:
         now = store.clock.now()
@@ -78,8 +85,7 @@ def build(
         return Done(check_later, empty=not found)
 
     async def first_search() -> None:
-        now = store.clock.now()
-        await store.database.write(lambda tx: tasks.enqueue(tx, EMBED, FIRST, {}, now, lane=EMBED))
+        await store.database.write(embed_later)
         ring()
 
     indexing = Indexing(store.database, index)

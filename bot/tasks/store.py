@@ -62,6 +62,12 @@ def enqueue(
     return new if tx.execute(_ENQUEUE, values).rowcount > 0 else None
 
 
+def hasten(tx: Tx, kind: str, key: str, run_at: datetime) -> bool:
+    """Let a task that waits run by `run_at`, if it was to be run later."""
+    waits = (task.c.kind == kind, task.c.key == key, task.c.state.in_(WAITING), task.c.run_at > run_at)
+    return tx.execute(task.update().where(*waits).values(run_at=run_at)).rowcount > 0
+
+
 def _first_of_lane() -> sa.ColumnElement[bool]:
     ahead = task.alias("ahead")
     return ~sa.exists().where(ahead.c.lane == task.c.lane, ahead.c.state.in_(PENDING), ahead.c.seq < task.c.seq)

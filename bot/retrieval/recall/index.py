@@ -184,6 +184,10 @@ class RecallIndex:
         kept.put(kind, name, state, made)
         return made
 
+    def waits(self, connection: sa.Connection) -> bool:
+        """Whether anything is to be embedded."""
+        return any(store.waits(connection, model) for model in self._models)
+
     async def _pages(self, kind: Kind, name: str, older: Space | None) -> list[store.Viewed]:
         """Rows of a space that `older` has not got. In pages, for they are made on the event loop."""
         rows: list[store.Viewed] = []

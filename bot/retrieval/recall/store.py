@@ -342,6 +342,12 @@ def waiting(connection: sa.Connection, model: str, limit: int) -> list[Waiting]:
     return [Waiting(row.seq, row.stamp, row.text, _before(connection, row)) for row in connection.execute(query).all()]
 
 
+def waits(connection: sa.Connection, model: str) -> bool:
+    """Whether any row is to be embedded."""
+    query = sa.select(_vector.seq).where(_vector.model == model, _vector.data.is_(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def _before(connection: sa.Connection, row: sa.Row[Any]) -> str:
     if row.kind != Kind.TURN.value:
         return ""
