@@ -423,13 +423,16 @@ class Daemon:
             self.doors.service("web", web.run())
 
     def _web(self, rooms_of_web: Any) -> Any:
-        refuse = self._refuse("web")
-        send = rooms_of_web.sender(self.store, self.settings, self.outbox, self.channels)
-        api = rooms_of_rights.routes(
-            self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api"), self.scheduling.desk
-        )
-        pages = rooms_of_web.pages(self.store, self.settings, VERSION, self.status, refuse, send)
-        return rooms_of_web.server(self.settings, self.channels, self.status, refuse, [*api, *pages])
+        refuse, visitors = self._refuse("web"), rooms_of_web.visitors(self.store, self.settings)
+        routes = [
+            *rooms_of_rights.routes(
+                self.store, self.forgetting, VERSION, refuse, self.ledger.clerk("api"), self.scheduling.desk, visitors
+            )
+        ]
+        if visitors is not None:
+            send = rooms_of_web.sender(self.store, self.settings, self.outbox, self.channels)
+            routes += rooms_of_web.pages(self.store, self.settings, VERSION, self.status, refuse, send, visitors)
+        return rooms_of_web.server(self.settings, self.channels, self.status, refuse, routes)
 
     def _console_address(self) -> str | None:
         """As it is reached from this machine."""

@@ -101,9 +101,10 @@ def routes(
     on_refused: Callable[[str], None],
     clerk: Clerk,
     schedules: ScheduleDesk,
+    visitors: Any = None,
 ) -> Sequence[Any]:
-    """Of the API. Loads the web server's library."""
+    """Of the API. Loads the web server's library. `visitors`: who is signed in to the console; None without one."""
     made: Sequence[Any] = import_module("bot.web.api").routes(
-        store.database, store.recorder, store.clock, eraser, version, on_refused, clerk, schedules
+        store.database, store.recorder, store.clock, eraser, version, on_refused, clerk, schedules, visitors
     )
     return made

@@ -33,16 +33,26 @@ Status = Callable[[], Awaitable[Mapping[str, object]]]
 Refuse = Callable[[str], None]
 
 
-def pages(
-    store: Store, settings: Settings, version: str, status: Status, refuse: Refuse, send: SendLink | None
-) -> Sequence[Route]:
-    """Of the console; none where it is off."""
+def visitors(store: Store, settings: Settings) -> Visitors | None:
+    """Who is signed in to the console; None where it is off."""
     if not settings.web.console:
-        return ()
+        return None
+    secure = settings.web.public_url is not None
+    return Visitors(store.database, store.recorder, store.clock, derived_key(store.audit_key, "console"), secure)
+
+
+def pages(
+    store: Store,
+    settings: Settings,
+    version: str,
+    status: Status,
+    refuse: Refuse,
+    send: SendLink | None,
+    visitors: Visitors,
+) -> Sequence[Route]:
+    """Of the console."""
     hub = Hub()
     store.recorder.listen(hub.written)
-    secret, public = derived_key(store.audit_key, "console"), settings.web.public_url
-    visitors = Visitors(store.database, store.recorder, store.clock, secret, public is not None)
     rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status)
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 

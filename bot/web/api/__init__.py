@@ -23,6 +23,7 @@ from bot.web.api.auth import Door
 from bot.web.api.memories import Desk
 from bot.web.api.proposals import Proposals
 from bot.web.api.schedules import ScheduleApi
+from bot.web.console.visits import Visitors
 
 
 def routes(
@@ -34,10 +35,11 @@ def routes(
     on_refused: Callable[[str], None],
     clerk: Clerk | None = None,
     schedules: ScheduleDesk | None = None,
+    visitors: Visitors | None = None,
 ) -> list[Route]:
     """`on_refused` hears why a request was turned away (`api_…`). `clerk`: None where nothing is put to anybody;
-    `schedules`: None where nothing fires."""
-    door = Door(database, recorder, clock, on_refused)
+    `schedules`: None where nothing fires; `visitors`: None where there is no console."""
+    door = Door(database, recorder, clock, on_refused, visitors)
     desk = Desk(database, recorder, clock, eraser)
     operations = [
         *desk.operations(),

@@ -1,4 +1,5 @@
-"""Who asks: a bearer token (RFC 6750, section 2.1), and how often somebody may try one that does not hold."""
+"""Who asks: a bearer token (RFC 6750, section 2.1), and how often somebody may try one that does not hold; or the
+cookie of a browser that is signed in to the console, for what its pages ask."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from bot.people import tokens
 from bot.people.model import Person
 from bot.people.tokens import Refused
 from bot.storage.database import Database
+from bot.web.console.visits import CSRF_HEADER, NotSignedIn, Visitors
 from bot.web.rates import Rates
 
 FAILURES = 20
@@ -31,13 +33,21 @@ class Denied:
 
 
 class Door:
-    """`on_refused` hears why nobody was let in."""
+    """`on_refused` hears why nobody was let in. `visitors`: None where there is no console."""
 
-    def __init__(self, database: Database, recorder: Recorder, clock: Clock, on_refused: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        recorder: Recorder,
+        clock: Clock,
+        on_refused: Callable[[str], None],
+        visitors: Visitors | None = None,
+    ) -> None:
         self._database = database
         self._recorder = recorder
         self._clock = clock
         self._on_refused = on_refused
+        self._visitors = visitors
         self._failed = Rates(FAILURES, WINDOW, clock)
         self._known: set[str] = set()
 
@@ -48,6 +58,10 @@ class Door:
         return found
 
     async def _enter(self, request: Request) -> Person | Denied:
+        if "authorization" not in request.headers and self._visitors is not None:
+            found = await self._visiting(request, self._visitors)
+            if found is not None:
+                return found
         secret = _bearer(request)
         if secret is None:
             return Denied(401, "api_no_token", "This wants a token: Authorization: Bearer …")
@@ -57,15 +71,25 @@ class Door:
         if wait:
             return Denied(429, "api_too_many", "Too many tokens that do not hold.", wait)
         now = self._clock.now()
-        found = await self._database.read(lambda c: tokens.check(c, secret, now))
-        if isinstance(found, Refused):
+        owner = await self._database.read(lambda c: tokens.check(c, secret, now))
+        if isinstance(owner, Refused):
             self._known.discard(digest)
             self._failed.count(peer)
-            return Denied(401, f"api_token_{found.value}", "This token does not hold.")
-        person, token = found
+            return Denied(401, f"api_token_{owner.value}", "This token does not hold.")
+        person, token = owner
         self._known.add(digest)
         if token.stale(now):
             await self._database.write(lambda tx: tokens.use(tx, self._recorder, token, now))
+        return person
+
+    async def _visiting(self, request: Request, visitors: Visitors) -> Person | Denied | None:
+        """Whose browser asks; None without a cookie. What changes anything carries the guard of the pages' forms."""
+        found = await visitors.of(request)
+        if isinstance(found, NotSignedIn):
+            return None if found.had is None else Denied(401, f"api_session_{found.had.value}", "Sign in again.")
+        person, browser = found
+        if request.method not in ("GET", "HEAD") and not visitors.same(browser, request.headers.get(CSRF_HEADER, "")):
+            return Denied(403, "api_bad_csrf", "This is not asked by a page of your session.")
         return person
 
 

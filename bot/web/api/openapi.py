@@ -34,11 +34,20 @@ def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "OpenExecutive", "version": version},
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"browser": []}],
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "made by `openexecutive token create`"},
+                "browser": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "oe",
+                    "description": "of a browser that is signed in to the console, as `__Host-oe` behind https; what "
+                    "changes anything also carries the header `X-CSRF` of its pages",
+                },
+            },
         },
     }
 

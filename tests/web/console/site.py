@@ -15,13 +15,13 @@ from yarl import URL
 from bot.kernel.ids import PersonId
 from bot.kernel.supervise import cancel, start
 from bot.people import browsers
-from bot.web import console
+from bot.web import api, console
 from bot.web.console import Rooms
 from bot.web.console.live import Hub
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
-from tests.memory.desk import Desk
+from tests.memory.desk import CountingEraser, Desk
 
 SECRET = b"s" * 32
 
@@ -128,7 +128,12 @@ async def serving(desk: Desk, send: SendLink | None = None, secure: bool = False
     rooms.recorder.listen(hub.written)
     visitors = Visitors(rooms.database, rooms.recorder, rooms.clock, SECRET, secure)
     made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy)
-    routes = console.routes(made, visitors, "Analytical Engines", "1.2.3", refused.append)
+    routes = [
+        *api.routes(
+            rooms.database, rooms.recorder, rooms.clock, CountingEraser(), "1.2.3", refused.append, visitors=visitors
+        ),
+        *console.routes(made, visitors, "Analytical Engines", "1.2.3", refused.append),
+    ]
     server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
     server.listen()
     running = start("web", server.run())

@@ -268,3 +268,19 @@ async def test_pages_allow_nothing_inline_and_nothing_from_elsewhere(site: Site)
     sheet = await site.browser().go(page.all("link[rel=stylesheet]")[0].get("href"))
     assert sheet.status == 200
     assert "immutable" in sheet.headers["Cache-Control"]
+
+
+async def test_the_api_is_behind_the_same_door(site: Site) -> None:
+    nobody, ada = site.browser(), await site.enter("ada")
+    assert (await nobody.go("/api/memories")).status == 401
+    assert (await ada.go("/api/memories")).status == 200
+    forged = await ada.session.delete(f"{site.url}/api/memories/nothing", json={"reason": "x"})
+    assert forged.status == 403
+    assert site.refused == ["api_no_token", "api_bad_csrf"]
+    guarded = await ada.session.delete(
+        f"{site.url}/api/memories/nothing", json={"reason": "x"}, headers={"X-CSRF": await _guard(site, ada)}
+    )
+    assert guarded.status == 404
+    await ada.post("/sign-out", csrf=await _guard(site, ada))
+    ended = await nobody.go("/api/memories", headers={"Cookie": f"oe={ada.cookie('oe') or 'x'}"})
+    assert ended.status == 401
