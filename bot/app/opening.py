@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from bot.app.settings import roster
 from bot.audit.chain import load_key
+from bot.audit.events import SYSTEM
 from bot.audit.recorder import Recorder
 from bot.kernel import logs
 from bot.kernel.clock import Clock
 from bot.people import store as people
 from bot.people.model import reconcile
+from bot.scheduler.service import Schedules
 from bot.storage.database import Database, Tx
 from config.schema import Settings
 
@@ -43,6 +45,10 @@ async def adopt_roster(store: Store, settings: Settings, *, accept: bool) -> Non
 
     def unit(tx: Tx) -> None:
         changes = reconcile(people.everyone(tx.connection), wanted, accept=accept)
-        people.apply(tx, store.recorder, changes, store.clock.now())
+        now = store.clock.now()
+        people.apply(tx, store.recorder, changes, now)
+        for change in changes:
+            if change.kind == "deactivated":
+                Schedules(store.recorder).of_nobody_any_more(tx, change.person.id, SYSTEM, now)
 
     await store.database.write(unit)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from bot.app.erasing import teller
 from bot.app.opening import Store
+from bot.audit.events import SYSTEM
 from bot.control import ops_schedule
 from bot.gateway.channel import Channel, Inbox, LocalHandler
 from bot.kernel.ids import BootId, PersonId
@@ -71,6 +73,10 @@ class Room:
             await self.worker.run(alarm)
         finally:
             alarm.stop()
+
+    def departed(self, tx: Tx, person: PersonId, now: datetime) -> None:
+        """Nothing of theirs fires any more."""
+        Schedules(self.store.recorder).of_nobody_any_more(tx, person, SYSTEM, now)
 
     async def stop(self) -> None:
         """After the firing has ended: another process may take the gate at once."""

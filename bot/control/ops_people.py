@@ -18,6 +18,7 @@ from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.people import model, pairing, store
 from bot.people.model import Person
+from bot.scheduler.service import Schedules
 from bot.sessions import places
 from bot.sessions.places import Shift
 from bot.storage.database import Database, Tx
@@ -104,8 +105,8 @@ class People:
         return {}
 
     async def deactivate(self, request: Deactivate) -> Mapping[str, object]:
-        """Acts at once: from the commit on nothing of theirs is let in, and what was queued for them is stopped by the
-        outbox's own look at the recipient."""
+        """Acts at once: from the commit on nothing of theirs is let in, what they had scheduled rests, their yes counts
+        no more, and what was queued for them is stopped by the outbox's own look at the recipient."""
 
         def unit(tx: Tx) -> Person:
             person = store.get(tx.connection, PersonId(request.id))
@@ -117,7 +118,9 @@ class People:
                 )
             if person.role is model.Role.PRINCIPAL and len(store.principals(tx.connection)) == 1:
                 raise PermanentError(f"{person.name} is the last principal: name another one first")
-            store.deactivate(tx, self.recorder, person.id, OPERATOR, self.clock.now())
+            now = self.clock.now()
+            store.deactivate(tx, self.recorder, person.id, OPERATOR, now)
+            Schedules(self.recorder).of_nobody_any_more(tx, person.id, OPERATOR, now)
             return person
 
         return {"person": described(await self.roster_changed(unit))}

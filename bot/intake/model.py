@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -11,7 +12,7 @@ from bot.audit.recorder import Recorder
 from bot.gateway.channel import Accepted
 from bot.gateway.operations import Reply
 from bot.intake.store import Row
-from bot.kernel.ids import BootId, MessageId, SessionId, TurnId
+from bot.kernel.ids import BootId, MessageId, PersonId, SessionId, TurnId
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.outbox.store import Row as Sent
@@ -44,6 +45,10 @@ class Bounces(Protocol):
     def ring(self) -> None:
         """After the commit."""
         ...
+
+
+Departed = Callable[[Tx, PersonId, datetime], object]
+"""Hears, in the transaction, that somebody is of the company no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,7 @@ class Context:
     """None: nothing is remembered of messages."""
     bounces: Bounces | None = None
     """None: nobody follows what was sent."""
+    departed: Departed | None = None
 
     def record(
         self, payload: Payload, actor: Actor = SYSTEM, session: SessionId | None = None, text: str | None = None

@@ -16,7 +16,7 @@ from bot.gateway.codec import dump_event
 from bot.gateway.events import InboundEvent
 from bot.intake import store
 from bot.intake.batch import Batch
-from bot.intake.model import Bounces, Context, Familiar, Reread, Rules, Taken
+from bot.intake.model import Bounces, Context, Departed, Familiar, Reread, Rules, Taken
 from bot.intake.scrub import scrub
 from bot.intake.tables import InState
 from bot.kernel.clock import Clock
@@ -89,6 +89,7 @@ class Intake:
         listener: Listener,
         reread: Reread | None = None,
         bounces: Bounces | None = None,
+        departed: Departed | None = None,
     ) -> None:
         self.database = database
         self._recorder = recorder
@@ -99,6 +100,7 @@ class Intake:
         self._listener = listener
         self._reread = reread
         self._bounces = bounces
+        self._departed = departed
         self._familiar = Familiar()
 
     def port(self, channel: str) -> _Port:
@@ -145,7 +147,7 @@ class Intake:
         now = self._clock.now()
         context = Context(
             tx, self._recorder, self._outbox, self._rules, self._familiar, channel, self._boot, now,
-            reread=self._reread, bounces=self._bounces,
+            reread=self._reread, bounces=self._bounces, departed=self._departed,
         )  # fmt: skip
         batch = Batch(context)
         taken = batch.take(events)

@@ -94,6 +94,8 @@ class Speech:
             person = context.owners[sender.address] = new_one
         elif person is not None and person.active and not person.named and sender.colleague is False:
             people.deactivate(context.tx, context.recorder, person.id, SYSTEM, context.now)
+            if context.departed is not None:
+                context.departed(context.tx, person.id, context.now)
             person = context.owners[sender.address] = replace(person, active=False)
             context.familiar.rooms.clear()
         return person

@@ -153,7 +153,7 @@ class Ledger:
         self, tx: Tx, proposal_id: ProposalId, person: Person, verdict: Verdict, shown: str, channel: str, now: datetime
     ) -> Proposal:
         """A person's word on what they were shown. Raises `RefusedError` in words for them."""
-        seen = self._there(tx, proposal_id)
+        seen = self._as_voted(tx, proposal_id)
         to = deciding.voted(seen, person.id, verdict, shown, now)
         return store.move(tx, self._recorder, seen, to, Actor("person", person.id), now, channel)
 
@@ -329,6 +329,12 @@ class Ledger:
         if found is None:
             raise PermanentError("there is no such proposal")
         return found
+
+    def _as_voted(self, tx: Tx, proposal_id: ProposalId) -> Proposal:
+        """With the votes of those who are still there: whoever has left has no say any more."""
+        seen = self._there(tx, proposal_id)
+        known = people.by_ids(tx.connection, [each.person for each in seen.votes])
+        return replace(seen, votes=tuple(each for each in seen.votes if (of := known.get(each.person)) and of.active))
 
     def _may(self, seen: Proposal, person: Person) -> None:
         if person.id not in seen.approvers:

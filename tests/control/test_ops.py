@@ -19,6 +19,9 @@ from bot.kernel.supervise import Supervisor, cancel, start
 from bot.outbox.service import Outbox
 from bot.people import pairing, store
 from bot.people.model import Handle, Origin, Person, Role
+from bot.scheduler import store as jobs
+from bot.scheduler.model import Cron, JobState, Kind
+from bot.scheduler.service import Schedules, Wish
 from bot.sessions import places, threads
 from bot.sessions.audience import Audience
 from bot.storage.database import Tx
@@ -114,6 +117,19 @@ async def test_deactivating_acts_at_once_and_once(desk: Desk) -> None:
     assert ("person_changed", "operator") in await desk.audited()
     with pytest.raises(PermanentError, match="no active person"):
         await desk.ask("people.deactivate", id="cleo")
+
+
+async def test_what_somebody_had_scheduled_rests_with_the_transaction_that_deactivates_them(desk: Desk) -> None:
+    cleo = person("cleo", Role.MEMBER, Origin.PAIRED, Handle("telegram", "3", Origin.PAIRED))
+    await add(desk, cleo)
+    wish = Wish(Kind.REMINDER, "stand up", Cron("0 9 * * *"), "UTC")
+    by, now = Actor("person", cleo.id), desk.clock.now()
+    job = await desk.database.write(lambda tx: Schedules(desk.recorder).make(tx, wish, cleo, None, by, now))
+    await desk.ask("people.deactivate", id="cleo")
+    after = await desk.database.read(lambda c: jobs.get(c, job.id))
+    assert after is not None
+    assert (after.state, after.next_at) == (JobState.PAUSED, None)
+    assert ("schedule_changed", "operator") in await desk.audited()
 
 
 async def test_people_of_the_settings_are_read_only_here(desk: Desk) -> None:

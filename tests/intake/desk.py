@@ -12,7 +12,7 @@ from bot.audit import timeline
 from bot.gateway.channel import Accepted, Cursor
 from bot.gateway.events import InboundEvent, MessageReceived
 from bot.intake import store
-from bot.intake.model import Rules
+from bot.intake.model import Departed, Rules
 from bot.intake.service import Intake
 from bot.intake.store import Row
 from bot.intake.tables import InState, inbox
@@ -61,6 +61,7 @@ class Desk:
         self.post = post
         self.database, self.clock = post.database, post.clock
         self.heard = Heard()
+        self.departed: Departed | None = None
         self.rules = RULES
         self.intake = self.boot(BOOT)
 
@@ -68,7 +69,9 @@ class Desk:
         """The intake of a process that starts now."""
         self.rules = rules or self.rules
         outbox = self.post.boot(boot)
-        self.intake = Intake(self.database, self.post.recorder, self.clock, outbox, boot, self.rules, self.heard)
+        self.intake = Intake(
+            self.database, self.post.recorder, self.clock, outbox, boot, self.rules, self.heard, departed=self.departed
+        )  # fmt: skip
         return self.intake
 
     def ask_strangers_in(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from bot.gateway.channel import Accepted
 from bot.gateway.events import Addressed, Change, Nature, Place, PlaceKind, Proof, Sender
+from bot.kernel.ids import BootId
 from bot.people import store as people
 from bot.people.model import Origin, Role
 from bot.sessions import places
@@ -72,6 +73,17 @@ async def test_nobody_else_is(desk: Desk, who: Sender) -> None:
 async def test_what_is_not_for_the_executive_makes_no_entry(desk: Desk) -> None:
     assert await desk.one(message("1", by=colleague(), thread=GROUP, addressed=Addressed.NOT)) is Accepted.IGNORED
     assert await desk.database.read(lambda c: people.by_handle(c, "test", [ZOE])) == {}
+
+
+async def test_who_is_no_full_member_any_more_is_heard_to_have_left_in_the_same_transaction(desk: Desk) -> None:
+    left: list[str] = []
+    desk.departed = lambda tx, person, now: left.append(person)
+    desk.boot(BootId("boot-2"))
+    await desk.one(message("1", by=colleague()))
+    (row,) = await desk.rows()
+    for number in (2, 3):
+        await desk.one(message(str(number), by=colleague(full=False)))
+    assert left == [row.person]
 
 
 async def test_who_is_no_full_member_any_more_is_let_in_no_longer_and_makes_the_room_external(desk: Desk) -> None:

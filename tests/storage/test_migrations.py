@@ -166,3 +166,18 @@ def test_a_migration_that_fails_leaves_nothing_half_made(tmp_path: Path) -> None
     with pytest.raises(sa.exc.OperationalError, match="already exists"):
         migrate.upgrade(path)
     assert _schema(path) == before
+
+
+def test_events_of_proposals_are_kept_by_the_migration_that_makes_their_table_anew(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.touch()
+    migrate.upgrade(path, "0004")
+    row = "7, 'p1', 1, 'made', 'send_email', NULL, 'proposed', 'model', 'm', 'h', NULL, 0.5, 1"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"INSERT INTO proposal_event VALUES ({row})")
+    migrate.upgrade(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute("SELECT seq, op, confidence FROM proposal_event").fetchall() == [(7, "made", 0.5)]
+        connection.execute(f"INSERT INTO proposal_event VALUES ({row.replace('7, ', '8, ').replace(', 1, ', ', 2, ')})")
+        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+            connection.execute("UPDATE proposal_event SET op = 'bounced'")
