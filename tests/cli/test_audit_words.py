@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bot.audit.vocabulary import VOCABULARY
-from bot.cli.audit_words import _SENTENCES, actor, lines, sentence
+from bot.audit.words import _SENTENCES, actor, sentence
+from bot.cli.audit_words import lines
 
 
 @pytest.fixture
