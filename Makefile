@@ -25,7 +25,7 @@ $(BIN)/.dev: requirements-dev.lock $(BIN)/.runtime
 	touch $@
 
 run: $(BIN)/.runtime  ## set everything up and run the daemon on the embedded default
-	$(BIN)/openexecutive run
+	$(BIN)/openexecutive run --link
 
 test: $(BIN)/.dev  ## set everything up and pass the tests
 	$(BIN)/python -m pytest -m "not slow"

@@ -8,6 +8,8 @@ may import this room.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bot.app import backups, erasing, knowledge, rights
 from bot.app.daemon import Daemon
 from bot.app.opening import Store, adopt_roster, open_store
@@ -20,8 +22,9 @@ from config.loader import Loaded
 __all__ = ["Store", "adopt_roster", "backups", "erasing", "knowledge", "open_store", "rights", "run"]
 
 
-async def run(loaded: Loaded, *, accept: bool) -> int:
-    """Run the daemon until SIGTERM or SIGINT. Returns the exit code.
+async def run(loaded: Loaded, *, accept: bool, greet: Callable[[str], None] | None = None) -> int:
+    """Run the daemon until SIGTERM or SIGINT. Returns the exit code. `greet` is told a link that opens the
+    console, once it can be opened. It is a secret: to be shown to a person, never logged.
 
     Raises `PermanentError` for what a person must mend before it can start (folder in use, newer store, roster).
     """
@@ -32,4 +35,4 @@ async def run(loaded: Loaded, *, accept: bool) -> int:
         async with open_store(settings, redactor, SystemClock()) as store:
             await adopt_roster(store, settings, accept=accept)
             daemon = await Daemon.build(store, settings)
-            return await daemon.live()
+            return await daemon.live(greet)

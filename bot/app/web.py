@@ -49,16 +49,21 @@ def pages(
     refuse: Refuse,
     send: SendLink | None,
     visitors: Visitors,
+    hub: Hub,
 ) -> Sequence[Route]:
     """Of the console."""
-    hub = Hub()
     store.recorder.listen(hub.written)
     rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status)
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 
 
 def server(
-    settings: Settings, channels: Mapping[str, Channel], status: Status, refuse: Refuse, routes: Sequence[Route]
+    settings: Settings,
+    channels: Mapping[str, Channel],
+    status: Status,
+    refuse: Refuse,
+    routes: Sequence[Route],
+    hub: Hub,
 ) -> Server:
     """`routes`: of API and console."""
     public = settings.web.public_url
@@ -71,6 +76,7 @@ def server(
         routes=[route for channel in channels.values() for route in channel.routes()],
         on_refused=refuse,
         api=routes,
+        on_stop=hub.close,
     )
 
 

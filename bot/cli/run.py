@@ -17,6 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept", action="store_true", help="take over a roster that deactivates many people or the last principal"
     )
+    parser.add_argument(
+        "--link",
+        action="store_true",
+        help="print a link that opens the console, signed in as who speaks at this terminal",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,10 +39,18 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         charters(loaded.settings)  # before anything is opened: files that the settings name
-        return asyncio.run(app.run(loaded, accept=args.accept))
+        return asyncio.run(app.run(loaded, accept=args.accept, greet=_greet if args.link else None))
     except RosterError as error:
         print(f"openexecutive: {error.message}", file=sys.stderr)
         return WRONG
     except SettingsError as error:
         print(f"openexecutive: {error}", file=sys.stderr)
         return WRONG
+
+
+def _greet(link: str) -> None:
+    """To the terminal, not to the log: whoever has the link is let in."""
+    print(
+        f"\n  Open the console: {link}\n  (it holds once, for ten minutes; `openexecutive console` makes another)\n",
+        flush=True,
+    )

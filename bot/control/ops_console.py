@@ -35,15 +35,26 @@ class Consoles:
         return {"console.link": operation(Link, self.link)}
 
     async def link(self, request: Link) -> Mapping[str, object]:
+        return {"link": await self.made(request.person)}
+
+    async def first(self) -> str | None:
+        """A link for who starts the daemon; None where there is no console, or nobody to sign in."""
+        try:
+            return await self.made(None)
+        except PermanentError:
+            return None
+
+    async def made(self, wanted: str | None) -> str:
+        """A link for this person; None: who speaks at this machine's terminal. Raises `PermanentError`."""
         address = self.address()
         if address is None:
             raise PermanentError("the console is off: set web.enabled and web.console")
 
         def unit(tx: Tx) -> str:
-            person = self._person(tx.connection, request.person or self.local_person)
+            person = self._person(tx.connection, wanted or self.local_person)
             return browsers.make_link(tx, person, None, self.clock.now())
 
-        return {"link": f"{address}/sign-in/{await self.database.write(unit)}"}
+        return f"{address}/sign-in/{await self.database.write(unit)}"
 
     def _person(self, connection: sa.Connection, wanted: str | None) -> PersonId:
         if wanted is not None:

@@ -32,7 +32,8 @@ AT_ONCE = 256
 class Server:
     """`host` and `port` as in the settings (port 0: any). `status` is what `/health` shows, `routes` are the channels'
     own. `on_refused` hears why a request was turned away: `bad_host`, `bad_origin`, `body_too_large`, `body_too_slow`,
-    `body_cut_off`, `webhook_unauthenticated`, and what `bot.web.api` tells. `api` are its routes."""
+    `body_cut_off`, `webhook_unauthenticated`, and what `bot.web.api` tells. `api` are its routes.
+    `on_stop` ends answers that would not end by themselves."""
 
     def __init__(
         self,
@@ -43,8 +44,10 @@ class Server:
         routes: Sequence[HttpRoute],
         on_refused: Callable[[str], None],
         api: Sequence[Route] = (),
+        on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._host = host
+        self._on_stop = on_stop
         self._wanted_port = port
         self._socket: socket.socket | None = None
         self._port: int | None = None
@@ -120,6 +123,8 @@ class Server:
             await asyncio.wait({serving})
             await serving
         finally:
+            if self._on_stop is not None:
+                self._on_stop()
             server.stop()
             stopped, _ = await asyncio.wait({serving}, timeout=STOP_WITHIN + 1)
             if not stopped:
