@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bot.backup import archive
 from bot.backup.archive import Manifest
-from bot.backup.sealed import DamagedBackupError
+from bot.backup.sealed import DamagedBackupError, must_be_one
 from bot.kernel.errors import PermanentError
 from bot.storage.migrations import KNOWN
 
@@ -22,6 +22,19 @@ ENDING = ".restoring"
 def beside(into: Path) -> Path:
     """Where a folder is made ready, so that it is there whole or not at all."""
     return into.with_name(into.name + ENDING)
+
+
+def look(backup: Path, into: Path) -> None:
+    """What can be told at once, before anything else is asked for. Raises `PermanentError` for a file that is no backup
+    or cannot be read, and for a folder that is not empty."""
+    try:
+        with backup.open("rb") as file:
+            must_be_one(file)
+    except DamagedBackupError as error:
+        raise DamagedBackupError(f"{backup}: {error.message}") from error
+    except OSError as error:
+        raise PermanentError(f"{backup} cannot be restored: {error.strerror or error}") from error
+    must_be_empty(into)
 
 
 def unpack(backup: Path, passphrase: Callable[[], str | None], into: Path) -> tuple[Path, Manifest]:

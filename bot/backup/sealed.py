@@ -69,15 +69,25 @@ class Writer:
         self._number += 1
 
 
+def must_be_one(file: BinaryIO) -> None:
+    """Raises `DamagedBackupError` for what does not even begin like a backup."""
+    _header(file)
+
+
+def _header(file: BinaryIO) -> bytes:
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size or not header.startswith(MAGIC):
+        raise DamagedBackupError("this is not a backup")
+    return header
+
+
 class Reader:
     """A file-like object for reading. Raises `DamagedBackupError` as soon as something is not as it was written; what
     was read before the end was reached is not to be trusted."""
 
     def __init__(self, file: BinaryIO, passphrase: Callable[[], str | None]) -> None:
         """`passphrase` is asked only if the file is encrypted."""
-        header = file.read(_HEADER.size)
-        if len(header) < _HEADER.size or not header.startswith(MAGIC):
-            raise DamagedBackupError("this is not a backup")
+        header = _header(file)
         self._file = file
         self._frames = _frames(header, passphrase() if header[len(MAGIC)] else None)
         self._number = 0

@@ -28,12 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from bot import app
+    from bot.backup import restoring
     from bot.kernel.clock import SystemClock
     from bot.kernel.logs import Redactor
     from config.keys import secret_values
 
     loaded = settings(args)
     backup, into = args.file.expanduser().absolute(), args.into.expanduser().absolute()
+    restoring.look(backup, into)
     redactor = Redactor(secret_values(loaded.settings))
     done = asyncio.run(
         app.backups.restore(loaded.settings, redactor, SystemClock(), backup, into, _journal(args, backup))
