@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e import launcher
@@ -19,10 +20,10 @@ def main() -> int:
     original = Daemon.live
     watch = Watch(Path(os.environ["SOAK_WATCH"]) / f"{os.getpid()}.json")
 
-    async def live(self: Daemon) -> int:
+    async def live(self: Daemon, greet: Callable[[str], None] | None = None) -> int:
         watch.begin()
         try:
-            return await original(self)
+            return await original(self, greet)
         finally:
             watch.write()
 
