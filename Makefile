@@ -7,8 +7,9 @@ KILLS  ?= 300
 MINUTES ?= 10
 MESSAGES ?= 10000
 SHELL  := /bin/bash
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: run test test-slow cases bench eval soak soak-kill lint types contracts check format lock clean help
+.PHONY: run test test-web test-slow cases bench eval soak soak-kill lint types contracts check format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## ?/\t/' | sort
@@ -28,7 +29,11 @@ run: $(BIN)/.runtime  ## set everything up and run the daemon on the embedded de
 	$(BIN)/openexecutive run --link
 
 test: $(BIN)/.dev  ## set everything up and pass the tests
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --ignore=tests/browser
+
+test-web: $(BIN)/.dev  ## the console in a real browser (Debian's Chromium is installed if there is none)
+	@command -v chromium >/dev/null || test -n "$$CHROMIUM" || { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq chromium; }
+	$(BIN)/python -m pytest tests/browser
 
 test-slow: $(BIN)/.dev  ## the long forms that `make test` leaves out, kill series apart
 	$(BIN)/python -m pytest -m slow --ignore=tests/e2e/test_soak_kill.py --ignore=tests/soak
