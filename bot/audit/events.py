@@ -414,6 +414,24 @@ class ContentViewed(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class ChainVerified(Payload):
+    """Every hash was computed again. The record's text tells the first faults, if there are any."""
+
+    type = "chain_verified"
+    rows: int
+    erased: int
+    faults: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditExported(Payload):
+    """A person took away what they may see of the audit."""
+
+    type = "audit_exported"
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionErased(Payload):
     """What was stored of a session was deleted: all of it, or what was older than a day. Nobody can read it any more;
     its bytes leave the files later (`erasure_done`)."""

@@ -38,6 +38,7 @@ audit = sa.Table(
     sa.Index("ix_audit_session_id_id", "session_id", "id"),
     sa.Index("ix_audit_turn_id", "turn_id"),
     sa.Index("ix_audit_type_id", "type", "id"),
+    sa.Index("ix_audit_person", "actor", "id", sqlite_where=sa.text("actor_kind = 'person'")),
 )
 
 _REFUSED = {

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -53,22 +54,24 @@ def _read(connection: sa.Connection, where: sa.ColumnElement[bool], limit: int, 
         .limit(limit)
     )
     rows = connection.execute(statement).all()
-    entries = [
-        Entry(
-            row.id,
-            row.at,
-            row.type,
-            row.actor_kind,
-            row.actor,
-            row.session_id,
-            row.turn_id,
-            json.loads(row.payload),
-            row.text,
-            row.erased_at is not None,
-        )
-        for row in rows
-    ]
+    entries = [entry_of(row) for row in rows]
     return entries[::-1] if newest else entries
+
+
+def entry_of(row: Any) -> Entry:
+    """A row of the audit table, with the `text` and `erased_at` of its words."""
+    return Entry(
+        row.id,
+        row.at,
+        row.type,
+        row.actor_kind,
+        row.actor,
+        row.session_id,
+        row.turn_id,
+        json.loads(row.payload),
+        row.text,
+        row.erased_at is not None,
+    )
 
 
 def _without_text(entry: Entry) -> Entry:

@@ -147,6 +147,11 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
     "room_changed": _room,
     "setting_changed": lambda p: f"runs with settings {p['digest']}",
     "content_viewed": lambda p: f"read what was said in {p['session']}",
+    "chain_verified": lambda p: (
+        f"checked the chain of {_count(p['rows'], 'row')}: "
+        + (f"it does not hold in {_count(p['faults'], 'place')}" if p["faults"] else "it holds")
+    ),
+    "audit_exported": lambda p: f"took away {_count(p['rows'], 'row')} of the audit",
     "proposal_made": _put_forward,
     "proposal_shown": lambda p: (
         f"{'reminded' if p['reminder'] else 'asked'} {p['person']} on {p['channel']} about {_proposal(p)}"

@@ -115,12 +115,8 @@ def _while_present(
 ) -> sa.ColumnElement[bool]:
     """The session stands in a room in which an account of the person was at that time. Looked up once for all rows are
     the sessions in which they ever were: most rows are of none of these."""
-    joined = (
-        session.join(place, place.c.key == session.c.place_key)
-        .join(presence, presence.c.place_key == place.c.key)
-        .join(handle, sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address))
-    )
-    ever = sa.select(session.c.id).select_from(joined).where(handle.c.person_id == person)
+    joined = _rooms_of_accounts()
+    ever = ever_in(person)
     then = (
         sa.select(sa.literal(1))
         .select_from(joined)
@@ -133,6 +129,19 @@ def _while_present(
     )
     # As an expression the column is only looked at: by its index all rows would be gathered, and sorted, for one page.
     return sa.and_((session_id + "").in_(ever), sa.exists(then))
+
+
+def ever_in(person: PersonId) -> sa.Select[tuple[str]]:
+    """Ids of the sessions in whose room an account of the person ever was."""
+    return sa.select(session.c.id).select_from(_rooms_of_accounts()).where(handle.c.person_id == person)
+
+
+def _rooms_of_accounts() -> sa.Join:
+    return (
+        session.join(place, place.c.key == session.c.place_key)
+        .join(presence, presence.c.place_key == place.c.key)
+        .join(handle, sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address))
+    )
 
 
 def company_was_in(session_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:

@@ -4,5 +4,5 @@
 against the scripts.
 """
 
-KNOWN: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005")
+KNOWN: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005", "0006")
 HEAD = KNOWN[-1]

@@ -1,0 +1,13 @@
+"""What a person did is found in the audit by an index."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    op.create_index("ix_audit_person", "audit", ["actor", "id"], sqlite_where=sa.text("actor_kind = 'person'"))
