@@ -394,7 +394,12 @@ class Daemon:
         handlers |= ops_tasks.handlers(self.store.database, self.store.recorder, self.store.clock, self.tasks.ring)
         handlers |= ops_sessions.handlers(self.store.database, self.erasure, self.intake.forget_rooms, alone=False)
         handlers |= rooms_of_rights.operations(
-            self.store, self.forgetting, self.tasks.ring, self.remembering.reindexed, self.remembering.differences
+            self.store,
+            self.forgetting,
+            self.tasks.ring,
+            self.remembering.reindexed,
+            self.remembering.differences,
+            local_person=self.settings.channels.terminal.person,
         )
         handlers |= self.ledger.operations(self.settings)
         handlers |= self._consoles().handlers()

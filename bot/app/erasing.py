@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 
@@ -105,7 +106,7 @@ def work(
 def teller(store: Store, outbox: Outbox, channels: Mapping[str, Channel]) -> Tell:
     """Says something to a person alone, on the first of their accounts on which that works."""
 
-    async def tell(person: PersonId, text: str) -> Callable[[Tx], None]:
+    async def tell(person: PersonId, about: str, text: str) -> Callable[[Tx], None]:
         known = await store.database.read(lambda c: people.get(c, person))
         handles = sorted(known.handles, key=lambda one: (one.channel, one.address)) if known and known.active else []
         for each in handles:
@@ -117,7 +118,8 @@ def teller(store: Store, outbox: Outbox, channels: Mapping[str, Channel]) -> Tel
             except (PermanentError, TransientError) as error:
                 log.info("%s cannot be reached on %s: %s", person, each.channel, error.message)
                 continue
-            return _queued(each.channel, await outbox.plan(each.channel, Reply(path, text)), store.clock)
+            titled = path if path.subject is None else replace(path, subject=about)
+            return _queued(each.channel, await outbox.plan(each.channel, Reply(titled, text)), store.clock)
         return lambda _: None
 
     return tell

@@ -35,6 +35,8 @@ from bot.storage.database import Tx
 from bot.tasks.store import Task
 from bot.tasks.worker import Done, Handler
 
+COMPANY_SEES = "Your yes is wanted: what the company is to see"
+
 
 def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
     """Durable work: it is told also if it was done while no daemon ran."""
@@ -52,7 +54,8 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
         if found is None:
             return Done(empty=True)
         claim, principals, names = found
-        said = [await tell(each.id, inert(wish(claim, names, each.time_zone), ())) for each in principals]
+        about = "Your yes is wanted: what I am to go by" if claim.status is Status.PENDING else COMPANY_SEES
+        said = [await tell(each.id, about, inert(wish(claim, names, each.time_zone), ())) for each in principals]
 
         def apply(tx: Tx) -> None:
             for each in said:
@@ -73,10 +76,14 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
             return held_words([(each, Memories.verdict(connection, by, Act.ACCEPT, each)) for each in waits])
 
         text = await store.database.read(query)
-        return Done(empty=True) if text is None else Done(await tell(PersonId(task.payload["person"]), text))
+        if text is None:
+            return Done(empty=True)
+        return Done(await tell(PersonId(task.payload["person"]), "What you told me waits for a yes", text))
 
     async def viewed(task: Task) -> Done:
-        return Done(await tell(PersonId(task.payload["person"]), notice(task.payload)))
+        return Done(
+            await tell(PersonId(task.payload["person"]), "A private conversation was read", notice(task.payload))
+        )
 
     return {ASKED: asked, HELD: held, VIEWED: viewed}
 
@@ -87,10 +94,13 @@ def operations(
     ring: Callable[[], None],
     reindexed: Counted | None = None,
     differences: Counted | None = None,
+    *,
+    local_person: str | None,
 ) -> Mapping[str, LocalHandler]:
     """Of the socket, and of commands that work without a daemon. `ring` wakes whoever runs tasks; `reindexed` makes the
-    index of memories anew, `differences` counts what it has otherwise than the store: None where there is none."""
-    memory = Operations(store.database, store.recorder, store.clock, eraser, reindexed, differences, ring)
+    index of memories anew, `differences` counts what it has otherwise than the store: None where there is none.
+    `local_person`: who speaks at this machine's terminal; None: the first principal."""
+    memory = Operations(store.database, store.recorder, store.clock, eraser, reindexed, differences, ring, local_person)
     return {**memory.handlers(), **Tokens(store.database, store.recorder, store.clock).handlers()}
 
 

@@ -132,7 +132,7 @@ def build(
     tell = teller(store, outbox, channels)
 
     async def tell_failure(task: Task) -> Done:
-        return Done(await tell(PersonId(task.payload["person"]), task.payload["text"]))
+        return Done(await tell(PersonId(task.payload["person"]), "A schedule failed", task.payload["text"]))
 
     worker = Worker(store.database, store.recorder, store.clock, work, boot, handlers, failed)
 

@@ -154,7 +154,9 @@ async def _offline(
                 alone=True,
             )
             forgetting = app.erasing.forgetting(store, lambda: None, backups.copies)
-            memories = app.rights.operations(store, forgetting, lambda: None)
+            memories = app.rights.operations(
+                store, forgetting, lambda: None, local_person=loaded.settings.channels.terminal.person
+            )
             exporting = ops_export.Exporting(store.database, store.recorder)
             handlers = {**handlers, **tasks, **own, **keeping.handlers(), **exporting.handlers(), **memories}
             if op.startswith("knowledge."):

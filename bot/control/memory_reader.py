@@ -1,7 +1,8 @@
 """Memories as the operator is shown them.
 
 What was told in a private conversation is shown for a reason only; that it was read is recorded in the same
-transaction, and whoever it was told by hears of it (durable work, so also when no daemon runs now).
+transaction, and whoever it was told by hears of it (durable work, so also when no daemon runs now), unless it is who
+speaks at this machine's terminal: as whom the operator acts in all that wants a person.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bot.kernel.scope import OperatorScope
 from bot.memory import reading
 from bot.memory.model import Claim, Event, Visibility
 from bot.memory.recall import names_of
+from bot.people import store as people
 from bot.people.model import Person
 from bot.sessions import places, threads
 from bot.sessions.audience import Audience
@@ -41,10 +43,12 @@ class Reader:
     now: datetime
     reason: str | None
     """None: nothing private is shown."""
+    local_person: str | None
+    """Who speaks at this machine's terminal, and need not be told what they did there; None: the first principal."""
 
     @classmethod
-    def of(cls, tx: Tx, recorder: Recorder, now: datetime, reason: str | None) -> Reader:
-        return cls(tx, recorder, now, " ".join((reason or "").split()) or None)
+    def of(cls, tx: Tx, recorder: Recorder, now: datetime, reason: str | None, local_person: str | None) -> Reader:
+        return cls(tx, recorder, now, " ".join((reason or "").split()) or None, local_person)
 
     def told(self, claims: Sequence[Claim]) -> list[Told]:
         """As lines of a list; nothing is noted of it."""
@@ -106,9 +110,17 @@ class Reader:
             count = sum(1 for each in private if each.session == session)
             for person in self._people(session):
                 concerned[person.id] = concerned.get(person.id, 0) + count
+        oneself = self._oneself()
         for person_id, count in concerned.items():
+            if person_id == oneself:
+                continue
             payload = {"person": person_id, "count": count, "reason": self.reason}
             tasks.enqueue(self.tx, VIEWED, f"{person_id}:{self.now.isoformat()}", payload, self.now, lane=VIEWED)
+
+    def _oneself(self) -> PersonId | None:
+        if self.local_person is not None:
+            return PersonId(self.local_person)
+        return next((each.id for each in people.principals(self.tx.connection)), None)
 
     def _private(self, claims: Sequence[Claim]) -> set[ClaimId]:
         """Those that were told in somebody's own conversation with the executive, or before more people came to read

@@ -89,6 +89,8 @@ class Operations:
     """What the index has otherwise than the store."""
     ring: Callable[[], None]
     """Wakes whoever runs tasks."""
+    local_person: str | None
+    """Who speaks at this machine's terminal; None: the first principal."""
 
     def handlers(self) -> Mapping[str, LocalHandler]:
         service = Memories(self.recorder)
@@ -182,7 +184,7 @@ class Operations:
         await peer.send({"ok": True, "count": count})
 
     def _reader(self, tx: Tx, reason: str | None) -> Reader:
-        return Reader.of(tx, self.recorder, self.clock.now(), reason)
+        return Reader.of(tx, self.recorder, self.clock.now(), reason, self.local_person)
 
     async def _looked(self, unit: Callable[[Tx], Mapping[str, object]]) -> Mapping[str, object]:
         answer = await self.database.write(unit)

@@ -43,11 +43,12 @@ RemoveCopies = Callable[[str, Sequence[OutboxId]], Awaitable[None]]
 DropPrompts = Callable[[Tx, datetime], int]
 Purge = Callable[[], Awaitable[object]]
 """Has an index lose what it was derived from, down to the disk."""
-Tell = Callable[[PersonId, str], Awaitable[Callable[[Tx], None]]]
-"""Says a text to a person alone: what it returns queues it, in the transaction that ends the work."""
+Tell = Callable[[PersonId, str, str], Awaitable[Callable[[Tx], None]]]
+"""Says to a person alone, what it is about (the subject, where there is one) and a text: what it returns queues it, in
+the transaction that ends the work."""
 
 
-async def nobody_is_told(person: PersonId, text: str) -> Callable[[Tx], None]:
+async def nobody_is_told(person: PersonId, about: str, text: str) -> Callable[[Tx], None]:
     return lambda _: None
 
 
@@ -139,7 +140,7 @@ class Work:
         say: Callable[[Tx], None] | None = None
         if asked_by := payload.get("asked_by"):
             text = receipt.told(done, len(payload.get("there", ())), task.id)
-            say = await self._beyond.tell(PersonId(asked_by), text)
+            say = await self._beyond.tell(PersonId(asked_by), "What was forgotten", text)
 
         def ended(tx: Tx) -> None:
             self._recorder.record(tx, Record(done, ACTOR, session))

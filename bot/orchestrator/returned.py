@@ -12,8 +12,8 @@ from bot.storage.database import Database, Tx
 from bot.tasks.store import Task
 from bot.tasks.worker import Done
 
-Tell = Callable[[PersonId, str], Awaitable[Callable[[Tx], None]]]
-"""Says something to a person alone; what it returns is run in the transaction that ends the task."""
+Tell = Callable[[PersonId, str, str], Awaitable[Callable[[Tx], None]]]
+"""Says to a person alone, what it is about and a text; what it returns is run in the transaction that ends the task."""
 
 
 class Returned:
@@ -32,4 +32,4 @@ class Returned:
             f"**{what}** came back: it did not reach {literal(payload['to'])}. The far end says: "
             f"“{literal(payload['detail'])}”. ({of.id[-6:]})"
         )
-        return Done(await self._tell(PersonId(payload["person"]), text))
+        return Done(await self._tell(PersonId(payload["person"]), f"Came back: {what}", text))

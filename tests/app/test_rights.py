@@ -32,9 +32,11 @@ class Told:
     def __init__(self, desk: Desk, store: Store) -> None:
         self.desk = desk
         self.said: list[tuple[str, str]] = []
+        self.subjects: list[str] = []
         self._handlers = handlers(store, self._tell)
 
-    async def _tell(self, person: PersonId, text: str) -> Callable[[Tx], None]:
+    async def _tell(self, person: PersonId, about: str, text: str) -> Callable[[Tx], None]:
+        self.subjects.append(about)
         return lambda _: self.said.append((person, text))
 
     async def run(self, kind: str) -> list[bool]:
@@ -133,3 +135,4 @@ async def test_what_was_read_in_private_is_told_with_its_reason(told: Told) -> N
     assert person == "ada"
     assert "3 memories" in text
     assert "a court asks" in text
+    assert told.subjects == ["A private conversation was read"]

@@ -13,6 +13,7 @@ from bot.audit.recorder import Recorder
 from bot.control.memory_reader import VIEWED, WITHHELD, notice
 from bot.control.ops_memory import Operations
 from bot.control.wire import MalformedError
+from bot.gateway.channel import LocalHandler
 from bot.kernel.errors import PermanentError
 from bot.memory import store, verify
 from bot.memory.model import Claim, Held, Kind, Source, Status, Visibility
@@ -32,8 +33,13 @@ class Operator(Desk):
         super().__init__(rooms)
         self.eraser = CountingEraser()
         self.rung = 0
-        self.handlers = Operations(
-            rooms.database, rooms.recorder, rooms.clock, self.eraser, None, None, self._ring
+        self.local_person: str | None = None
+
+    @property
+    def handlers(self) -> Mapping[str, LocalHandler]:
+        rooms = self.rooms
+        return Operations(
+            rooms.database, rooms.recorder, rooms.clock, self.eraser, None, None, self._ring, self.local_person
         ).handlers()
 
     def _ring(self) -> None:
@@ -111,7 +117,19 @@ async def test_of_what_the_company_sees_the_private_words_before_it_are_withheld
     assert "salaries" not in str(await desk.ask("show", id=said.id))
     assert "salaries" not in str(await desk.all("export"))
     assert "salaries" in str(await desk.ask("show", id=said.id, reason="a look"))
-    assert [each["person"] for each in await desk.told()] == ["boss"]
+
+
+@pytest.mark.parametrize(("local_person", "hears"), [(None, ["ada"]), ("ada", ["boss"]), ("bob", ["boss", "ada"])])
+async def test_nobody_is_told_what_they_read_themselves(
+    desk: Operator, local_person: str | None, hears: list[str]
+) -> None:
+    """Who speaks at this machine's terminal, else the first principal, is who looks."""
+    desk.local_person = local_person
+    for who in ("ada", "boss"):
+        await desk.said(await desk.alone(who), who, "APRICOT.", subject=who)
+    await desk.statements(reason="a look")
+    assert [each["person"] for each in await desk.told()] == hears
+    assert ("memory_viewed", "operator") in await desk.audited()
 
 
 async def test_memories_are_listed_by_filter_and_as_of_an_instant(desk: Operator) -> None:

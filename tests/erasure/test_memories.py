@@ -350,7 +350,7 @@ async def test_a_file_in_which_the_words_stand_goes(office: Office, tmp_path: Pa
 async def test_the_receipt_names_backups_and_is_told_to_who_asked(office: Office, tmp_path: Path) -> None:
     told: list[tuple[PersonId, str]] = []
 
-    async def tell(person: PersonId, text: str) -> Callable[[Tx], None]:
+    async def tell(person: PersonId, about: str, text: str) -> Callable[[Tx], None]:
         return lambda _: told.append((person, text))
 
     copies = [Copy("a", START, START + timedelta(days=3)), Copy("b", START, START + timedelta(days=4))]
