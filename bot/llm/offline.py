@@ -40,14 +40,13 @@ MOST = 400
 """Sentences of one message that are looked at: of longer ones the beginning and the end."""
 
 WHAT_I_AM = (
-    "I am running in offline mode, without a language model. I note what you tell me in this conversation and answer "
-    "questions about it by quoting what was said here. I do not write, calculate, look anything up or act."
+    "I am running in offline mode, without a language model. I answer questions about what you tell me in this "
+    "conversation by quoting what was said here. I do not write, calculate, look anything up or act."
 )
 WHAT_I_AM_WITH_A_LIBRARY = (
-    "I am running in offline mode, without a language model. I note what you tell me, and answer questions by quoting: "
-    "what was said in this conversation, and what stands in the company's documents and in built-in notes on "
-    "management. I can put a mail (`Send a mail to kim@example.com: …`) or a message to a colleague (`Tell Ben that "
-    "…`) before whoever may say yes to it. I do not write or judge."
+    "I am running in offline mode, without a language model. I answer questions by quoting: what you told me in this "
+    "conversation, and what stands in the company's documents and in built-in notes on management. I can put a mail "
+    "(`Send a mail to kim@example.com: …`) or a message to a colleague (`Tell Ben that …`) before whoever may say yes to it. I do not write or judge."
 )
 TO_CHANGE = "For full answers, set llm.api_key (or llm.base_url) in the settings."
 NOTHING = "I found nothing about that in this conversation. In offline mode I can only answer from what was said here."
@@ -232,7 +231,7 @@ def _reply(said: Words, known: _Known) -> str:
     parts: list[str] = []
     noted = " ".join(sentence for sentence, act in acts if act is Act.STATEMENT)
     if noted:
-        parts.append(f"Noted: {_quoted(noted)}")
+        parts.append(f"Heard: {_quoted(noted)}")  # whether it is remembered is not this mode's to say
     told = list(known.told)
     what_i_am = WHAT_I_AM_WITH_A_LIBRARY if known.library else WHAT_I_AM
     for sentence, act in acts:

@@ -102,11 +102,11 @@ def test_what_only_partly_fits_is_called_the_closest() -> None:
     assert reply(*told, user("How long is the runway of Acme?")).startswith("The closest that I find: you told me")
 
 
-def test_statements_are_noted_and_the_first_answer_says_that_it_is_offline() -> None:
+def test_statements_are_acknowledged_without_a_promise_and_the_first_answer_says_that_it_is_offline() -> None:
     text = reply(user("Our runway is 14 months."))
-    assert text.startswith("Noted: “Our runway is 14 months.”")
+    assert text.startswith("Heard: “Our runway is 14 months.”")
     assert "offline mode" in text
-    assert reply(user("hi"), CHAT, user("Our runway is 14 months.")) == "Noted: “Our runway is 14 months.”"
+    assert reply(user("hi"), CHAT, user("Our runway is 14 months.")) == "Heard: “Our runway is 14 months.”"
 
 
 def test_all_messages_of_a_turn_are_answered_in_order() -> None:
@@ -116,14 +116,14 @@ def test_all_messages_of_a_turn_are_answered_in_order() -> None:
         user(said("Our runway is 14 months."), f"{said('How long is the runway?')}\n{said('Draft a letter', 'Bob')}"),
     )
     first, second, third = text.split("\n\n")
-    assert first == "Ann: Noted: “Our runway is 14 months.”"
+    assert first == "Ann: Heard: “Our runway is 14 months.”"
     assert second.startswith("Ann: You told me on") and "14 months" in second  # noqa: PT018
     assert third == f"Bob: {offline.CANNOT}"
 
 
 def test_a_message_may_tell_and_ask() -> None:
     text = reply(user("hi"), CHAT, user("We burn 90k a month. How much do we burn?"))
-    assert text.splitlines() == ["Noted: “We burn 90k a month.”", "You told me: “We burn 90k a month.”"]
+    assert text.splitlines() == ["Heard: “We burn 90k a month.”", "You told me: “We burn 90k a month.”"]
 
 
 @pytest.mark.parametrize(
