@@ -46,7 +46,8 @@ WHAT_I_AM = (
 WHAT_I_AM_WITH_A_LIBRARY = (
     "I am running in offline mode, without a language model. I answer questions by quoting: what you told me in this "
     "conversation, and what stands in the company's documents and in built-in notes on management. I can put a mail "
-    "(`Send a mail to kim@example.com: …`) or a message to a colleague (`Tell Ben that …`) before whoever may say yes to it. I do not write or judge."
+    "(`Send a mail to kim@example.com: …`) or a message to a colleague (`Tell Ben that …`) before whoever may say yes "
+    "to it. I do not write or judge."
 )
 TO_CHANGE = "For full answers, set llm.api_key (or llm.base_url) in the settings."
 NOTHING = "I found nothing about that in this conversation. In offline mode I can only answer from what was said here."
