@@ -439,7 +439,10 @@ class Daemon:
         ]
         if visitors is not None:
             send = rooms_of_web.sender(self.store, self.settings, self.outbox, self.channels)
-            routes += rooms_of_web.pages(self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub)
+            documents = rooms_of_web.documents(self.knowledge, self.settings, self.work)
+            routes += rooms_of_web.pages(
+                self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub, documents
+            )
         return rooms_of_web.server(self.settings, self.channels, self.status, refuse, routes, hub)
 
     def _consoles(self) -> ops_console.Consoles:

@@ -8,18 +8,22 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
+from bot.app.knowledge import Knowledge
 from bot.app.opening import Store
 from bot.app.settings import derived_key
+from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
+from bot.kernel.supervise import Supervisor
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
 from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.web import console
 from bot.web.console import Rooms
+from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
@@ -50,11 +54,18 @@ def pages(
     send: SendLink | None,
     visitors: Visitors,
     hub: Hub,
+    documents: Documents,
 ) -> Sequence[Route]:
     """Of the console."""
     store.recorder.listen(hub.written)
-    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status)
+    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status, documents)
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
+
+
+def documents(knowledge: Knowledge, settings: Settings, jobs: Supervisor) -> Documents:
+    blobs = BlobFolder(settings.data_dir / "blobs")
+    limit = settings.knowledge.max_file
+    return Documents(knowledge.library, knowledge.search, knowledge.index, blobs, limit, jobs)
 
 
 def server(

@@ -109,6 +109,8 @@ class Stub:
     """Of the fusion; only its order means something."""
     text_rank: int | None
     """From 1; None: full text did not find it."""
+    text_score: float | None
+    """BM25 of full text, the higher the better; it can be compared within one search only."""
     vector_rank: int | None
     similarity: float | None
     """Cosine of question and passage."""

@@ -112,10 +112,10 @@ def chunk_ids(connection: sa.Connection, document_id: DocumentId) -> list[str]:
     return list(connection.execute(sa.select(chunk.c.id).where(chunk.c.document_id == document_id)).scalars())
 
 
-def by_words(connection: sa.Connection, expression: str, view: View, limit: int) -> list[ChunkId]:
-    """Chunks that match a full-text expression, best first."""
+def by_words(connection: sa.Connection, expression: str, view: View, limit: int) -> list[tuple[ChunkId, float]]:
+    """Chunks that match a full-text expression, best first, with their BM25 (higher is better)."""
     query = (
-        sa.select(chunk.c.id)
+        sa.select(chunk.c.id, _MATCH.c.rank)
         .select_from(
             _MATCH.join(chunk, chunk.c.seq == _MATCH.c.key).join(document, document.c.id == chunk.c.document_id)
         )
@@ -123,7 +123,7 @@ def by_words(connection: sa.Connection, expression: str, view: View, limit: int)
         .order_by(_MATCH.c.rank)
         .limit(limit)
     )
-    return [ChunkId(found) for found in connection.execute(query, {"words": expression}).scalars()]
+    return [(ChunkId(row.id), -row.rank) for row in connection.execute(query, {"words": expression})]
 
 
 def ids_within(connection: sa.Connection, view: View, limit: int) -> list[ChunkId] | None:

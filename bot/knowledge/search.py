@@ -66,16 +66,16 @@ class Search:
         view = await self._database.read(lambda c: _view(c, scope, domain, department))
         words = fulltext.terms(query)
         by_words, by_meaning = await asyncio.gather(self._by_words(words, view), self._by_meaning(query, view))
-        nearness = dict(by_meaning or ())
-        fused = fusion.fuse(Ranking(list(nearness), VECTOR_WEIGHT), Ranking(by_words, TEXT_WEIGHT), smoothing=SMOOTHING)
+        nearness, bm25 = dict(by_meaning or ()), dict(by_words)
+        fused = _fused(list(nearness), list(bm25))
         rows = await self._database.read(lambda c: passages.rows(c, [chunk for chunk, _ in fused], view))
-        text_ranks = {chunk: rank for rank, chunk in enumerate(by_words, 1)}
+        text_ranks = {chunk: rank for rank, chunk in enumerate(bm25, 1)}
         vector_ranks = {chunk: rank for rank, chunk in enumerate(nearness, 1)}
         stubs = tuple(
             Stub(
                 row.section, row.chunk, row.document, row.name, row.title, row.heading, row.page, row.built_in,
-                row.dated, snippet(row.text, words), score, text_ranks.get(chunk), vector_ranks.get(chunk),
-                nearness.get(chunk),
+                row.dated, snippet(row.text, words), score, text_ranks.get(chunk), bm25.get(chunk),
+                vector_ranks.get(chunk), nearness.get(chunk),
             )
             for chunk, score, row in _chosen(fused, rows, limit)
         )  # fmt: skip
@@ -87,7 +87,7 @@ class Search:
         view = await self._database.read(lambda c: _view(c, scope, None, None))
         by_words = await self._by_words(fulltext.terms(query), view) if words else []
         by_meaning = await self._by_meaning(query, view) if meaning else None
-        return [chunk for chunk, _ in _fused([chunk for chunk, _ in by_meaning or ()], by_words)]
+        return [chunk for chunk, _ in _fused([each for each, _ in by_meaning or ()], [each for each, _ in by_words])]
 
     async def read(self, scope: Scope, ids: Sequence[SectionId], *, tokens: int) -> Reading:
         """The text of these sections, in this order, together at most `tokens` (about four characters each)."""
@@ -127,7 +127,8 @@ class Search:
         except TimeoutError:
             return
 
-    async def _by_words(self, words: Sequence[str], view: View) -> list[ChunkId]:
+    async def _by_words(self, words: Sequence[str], view: View) -> list[tuple[ChunkId, float]]:
+        """(chunk, BM25), best first."""
         if not words:
             return []
         expression = fulltext.expression(words)

@@ -114,6 +114,12 @@ class Library:
 
         Raises `KnowledgeError` if this person may not, `BlobMissing`, `TransientError`.
         """
+        document, sniffed = await self.enter(blob, name, bringing)
+        return document if sniffed is None else await self.take_in(document, bringing, sniffed, progress)
+
+    async def enter(self, blob: BlobHash, name: str, bringing: Bringing) -> tuple[Document, Sniffed | None]:
+        """The first half of `ingest`: a row in the status `reading`, with what the file is by its bytes, for `take_in`;
+        if that never comes, a task reads it. None instead for a document that is known already. Raises like it."""
         if not may_bring(bringing.by):
             raise KnowledgeError("only people of the company can give me documents to keep")
         kept = await self._blobs.inspect(blob)
@@ -121,19 +127,16 @@ class Library:
         sniffed = sniff(kept.sample, bringing.declared_type, clean)
         new = self._new(blob, clean, sniffed, bringing)
 
-        def unit(tx: Tx) -> tuple[Document, bool]:
+        def unit(tx: Tx) -> tuple[Document, Sniffed | None]:
             found = store.same(tx.connection, new)
             if found is not None:
-                return found, False
+                return found, None
             now = self._clock.now()
             added = store.add(tx, new, now)
             self._queue.put(tx, Kind.READ, now, document=added.id, run_at=now + TAKEN_UP_AFTER)
-            return added, True
+            return added, sniffed
 
-        document, is_new = await self._database.write(unit)
-        if not is_new:
-            return document
-        return await self.take_in(document, bringing, sniffed, progress)
+        return await self._database.write(unit)
 
     async def take_in(
         self,

@@ -189,7 +189,7 @@ def begin_removal(tx: Tx, recorder: Recorder, document_id: DocumentId, actor: Ac
 
 
 def get(connection: sa.Connection, document_id: DocumentId) -> Document | None:
-    found = _load(connection, sa.select(document).where(document.c.id == document_id))
+    found = load(connection, sa.select(document).where(document.c.id == document_id))
     return found[0] if found else None
 
 
@@ -205,7 +205,7 @@ def serving(connection: sa.Connection, like: Document) -> Document | None:
         )
         .limit(1)
     )
-    found = _load(connection, query)
+    found = load(connection, query)
     return found[0] if found else None
 
 
@@ -217,7 +217,7 @@ def same(connection: sa.Connection, new: New) -> Document | None:
         document.c.audience == new.audience,
         document.c.status.in_([Status.READING.value, Status.PENDING.value, Status.APPROVED.value]),
     )
-    found = _load(connection, query.order_by(document.c.version.desc()).limit(1))
+    found = load(connection, query.order_by(document.c.version.desc()).limit(1))
     return found[0] if found else None
 
 
@@ -230,12 +230,12 @@ def listed(
     )
     if not built_in:
         query = query.where(document.c.origin != Origin.BUILT_IN.value)
-    return _load(connection, query.order_by(document.c.id.desc()).limit(limit))
+    return load(connection, query.order_by(document.c.id.desc()).limit(limit))
 
 
 def built_in(connection: sa.Connection) -> dict[str, Document]:
     """The built-in notes that are there, by name."""
-    rows = _load(
+    rows = load(
         connection,
         sa.select(document).where(
             document.c.origin == Origin.BUILT_IN.value, document.c.status.in_([status.value for status in Status])
@@ -246,7 +246,7 @@ def built_in(connection: sa.Connection) -> dict[str, Document]:
 
 def watched(connection: sa.Connection) -> dict[str, Document]:
     """The newest document of each watched file, by path."""
-    rows = _load(connection, sa.select(document).where(document.c.path.is_not(None)).order_by(document.c.id))
+    rows = load(connection, sa.select(document).where(document.c.path.is_not(None)).order_by(document.c.id))
     return {each.path: each for each in rows if each.path is not None}
 
 
@@ -256,7 +256,7 @@ def audiences_known(connection: sa.Connection) -> tuple[str, ...]:
 
 
 def of_session(connection: sa.Connection, session: SessionId) -> list[Document]:
-    return _load(connection, sa.select(document).where(document.c.session_id == session).order_by(document.c.id))
+    return load(connection, sa.select(document).where(document.c.session_id == session).order_by(document.c.id))
 
 
 def counts(connection: sa.Connection) -> Mapping[str, int]:
@@ -321,7 +321,8 @@ def _again(tx: Tx, document_id: DocumentId) -> Document:
     return found
 
 
-def _load(connection: sa.Connection, query: sa.Select[Any]) -> list[Document]:
+def load(connection: sa.Connection, query: sa.Select[Any]) -> list[Document]:
+    """The documents that a query of `document` finds, in its order."""
     rows = connection.execute(query).all()
     departments: dict[str, list[str]] = {row.id: [] for row in rows}
     ids = list(departments)

@@ -31,7 +31,7 @@ HOSTILE = [
 def stub(text: str, name: str = "a.md", heading: str = "H") -> Stub:
     return Stub(
         SectionId("s" * 24), ChunkId("c" * 24), DocumentId("d" * 24), name, "Title", heading, 3, False, AT, text, 1.0,
-        1, None, None,
+        1, 2.5, None, None,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ class Shelf:
         self.asked.append((scope, narrowed["domain"]))
         stub = Stub(
             SectionId(ID), ChunkId("c"), DocumentId("d"), "plan.pdf", "Plan", "Cash", 3, self.built_in, START,
-            "see https://excerpt.example/x", 0.5, 1, None, None,
+            "see https://excerpt.example/x", 0.5, 1, 2.5, None, None,
         )  # fmt: skip
         return Found((stub,), vectors=True)
 

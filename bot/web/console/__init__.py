@@ -17,6 +17,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.storage.database import Database
 from bot.web.console import assets
+from bot.web.console.knowledge import Documents, KnowledgePage
 from bot.web.console.live import Hub, Live
 from bot.web.console.sign_in import SendLink, SignIn
 from bot.web.console.site import Site
@@ -37,6 +38,7 @@ class Rooms:
     """How a sign-in link reaches its person; None where no link may leave (`web.public_url` is not set)."""
     status: Callable[[], Awaitable[Mapping[str, object]]]
     """What the daemon tells of itself."""
+    documents: Documents
 
 
 def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
@@ -46,5 +48,6 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *assets.routes(),
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
         *Live(rooms.hub, rooms.clock).routes(site),
+        *KnowledgePage(rooms.database, rooms.documents).routes(site),
         *TodayPage(rooms.database).routes(site),
     ]

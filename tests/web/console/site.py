@@ -17,11 +17,13 @@ from bot.kernel.supervise import cancel, start
 from bot.people import browsers
 from bot.web import api, console
 from bot.web.console import Rooms
+from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
 from tests.memory.desk import CountingEraser, Desk
+from tests.web.console.shelves import shelves
 
 SECRET = b"s" * 32
 
@@ -91,6 +93,7 @@ class Site:
     url: str
     refused: list[str]
     hub: Hub
+    documents: Documents
     _browsers: list[Browser] = field(default_factory=list)
 
     def browser(self) -> Browser:
@@ -123,11 +126,17 @@ async def healthy() -> Mapping[str, object]:
 
 @asynccontextmanager
 async def serving(desk: Desk, send: SendLink | None = None, secure: bool = False) -> AsyncIterator[Site]:
+    async with shelves(desk.rooms) as documents, _serving(desk, send, documents, secure=secure) as site:
+        yield site
+
+
+@asynccontextmanager
+async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, secure: bool) -> AsyncIterator[Site]:
     refused: list[str] = []
     rooms, hub = desk.rooms, Hub()
     rooms.recorder.listen(hub.written)
     visitors = Visitors(rooms.database, rooms.recorder, rooms.clock, SECRET, secure)
-    made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy)
+    made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy, documents)
     routes = [
         *api.routes(
             rooms.database, rooms.recorder, rooms.clock, CountingEraser(), "1.2.3", refused.append, visitors=visitors
@@ -137,7 +146,7 @@ async def serving(desk: Desk, send: SendLink | None = None, secure: bool = False
     server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
     server.listen()
     running = start("web", server.run())
-    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub)
+    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub, documents)
     try:
         yield site
     finally:
