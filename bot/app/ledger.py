@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from bot.app.erasing import teller
 from bot.app.opening import Store
+from bot.app.settings import derived_key
 from bot.audit.events import Actor
 from bot.control import ops_ledger
 from bot.gateway.channel import Channel, LocalHandler
@@ -28,6 +29,7 @@ from bot.ledger.bounces import Bounces
 from bot.ledger.guard import Guard, Limits, Readers, Sight
 from bot.ledger.model import Proposal
 from bot.ledger.rules import Rules
+from bot.ledger.sealing import Sealer
 from bot.ledger.service import Ledger
 from bot.ledger.worker import Worker
 from bot.memory import moves, reading
@@ -109,12 +111,17 @@ def build(
         approvals.ring()
 
     proposing = Proposing(store.database, ledger, channels, MAIL, ring)
-    verdicts = Verdicts(store.database, store.clock, ledger, channels, ring)
+    verdicts = Verdicts(store.database, store.clock, ledger, channels, ring, buttons(store))
     returned = Returned(store.database, ledger, teller(store, outbox, channels))
     handlers = {bounces.KIND: returned.handle}
     return Room(
         ledger, worker, approvals, verdicts, proposing.tools(), Bounces(ledger, ring_tasks), handlers, store
     )  # fmt: skip
+
+
+def buttons(store: Store) -> Sealer:
+    """What makes this installation's buttons its own."""
+    return Sealer(derived_key(store.audit_key, "buttons"))
 
 
 def rules(settings: Settings) -> Rules:

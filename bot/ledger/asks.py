@@ -1,7 +1,7 @@
 """SQL of the showings of proposals: who was shown what, where, by which token.
 
-A token is a random capability that stands in the buttons of one message; here is only its digest. It is bound to one
-approver and to the content that was shown, works once and ends with the proposal.
+A token names one showing, in the buttons of one message; a press counts with the code behind it (`sealing`). It is
+bound to one approver and to the content that was shown, works once and ends with the proposal.
 """
 
 from __future__ import annotations

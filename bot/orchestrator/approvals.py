@@ -29,6 +29,7 @@ from bot.ledger import asks, showing, store
 from bot.ledger.actions import Shown
 from bot.ledger.asks import Ask
 from bot.ledger.model import Proposal, State
+from bot.ledger.sealing import PREFIX
 from bot.ledger.service import Ledger
 from bot.memory import reading
 from bot.memory.reading import Purpose
@@ -47,7 +48,6 @@ from bot.storage.database import Database, Tx
 
 log = logging.getLogger(__name__)
 
-PREFIX = "ledger:"
 LOOK_EVERY = timedelta(minutes=1)
 MOST = 200
 LOOK_BACK = 5_000

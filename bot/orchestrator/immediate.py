@@ -14,8 +14,8 @@ from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, TransientError
 from bot.kernel.supervise import Bug, Supervisor, attempt, to_the_end
+from bot.ledger.sealing import PREFIX as DECIDES
 from bot.orchestrator import introductions
-from bot.orchestrator.approvals import PREFIX as DECIDES
 from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.lanes import Lanes
 from bot.orchestrator.verdicts import Verdicts

@@ -23,11 +23,11 @@ from bot.ledger import asks, showing, store
 from bot.ledger.asks import Ask
 from bot.ledger.deciding import RefusedError
 from bot.ledger.model import ConflictError, Proposal, State, Verdict
+from bot.ledger.sealing import PREFIX, Sealer
 from bot.ledger.service import Ledger
 from bot.memory import rights
 from bot.memory.rights import Door
 from bot.orchestrator import asks as words
-from bot.orchestrator.approvals import PREFIX
 from bot.orchestrator.keeping import Told
 from bot.people import store as people
 from bot.people.model import Person
@@ -73,13 +73,15 @@ class Verdicts:
         ledger: Ledger,
         channels: Mapping[str, Channel],
         changed: Callable[[], None],
+        sealer: Sealer,
     ) -> None:
-        """`changed` is called once something was decided and committed."""
+        """`changed` is called once something was decided and committed. `sealer`: of buttons and forms."""
         self._database = database
         self._clock = clock
         self._ledger = ledger
         self._channels = channels
         self._changed = changed
+        self._sealer = sealer
 
     @property
     def ledger(self) -> Ledger:
@@ -92,7 +94,7 @@ class Verdicts:
 
     async def pressed(self, row: inbox.Row, event: ButtonPressed) -> str | Form:
         """Returns what the presser is answered at once."""
-        code, _, token = event.token.removeprefix(PREFIX).partition(":")
+        code, token = self._opened(event.token)
         fields = getattr(self._channels.get(row.channel), "form_fields", 0)
 
         def unit(tx: Tx) -> str | Form:
@@ -112,7 +114,7 @@ class Verdicts:
 
     async def submitted(self, row: inbox.Row, event: FormSubmitted) -> str:
         """The edited text, which is approved with it."""
-        _, _, token = event.token.removeprefix(PREFIX).partition(":")
+        _, token = self._opened(event.token)
         text = dict(event.values).get("text", "")
 
         def unit(tx: Tx) -> str:
@@ -158,7 +160,16 @@ class Verdicts:
         if current.hash != ask.hash:
             return "It was edited since you were shown it: look at the newest version."
         shown = self._ledger.action(current.action).show(current.final)
-        return Form(f"{PREFIX}s:{token}", "Edit", (Field("text", "What is sent"[:LONGEST_LABEL], shown.body),))
+        return Form(
+            self._sealer.seal(f"{PREFIX}s:{token}"),
+            "Edit",
+            (Field("text", "What is sent"[:LONGEST_LABEL], shown.body),),
+        )
+
+    def _opened(self, sealed: str) -> tuple[str, str]:
+        """What was pressed, and of which showing; empty for what nobody here made."""
+        code, _, token = (self._sealer.opened(sealed) or "").removeprefix(PREFIX).partition(":")
+        return code, token
 
     def _voted(self, tx: Tx, row: inbox.Row, ask: Ask, by: By, verdict: Verdict) -> str:
         told, state = self.vote(tx, ask.proposal, by, verdict, ask.hash)

@@ -86,7 +86,10 @@ class Outbox:
         boot: BootId,
         guard: Guard,
         backoff: Backoff,
+        dress: Callable[[OutboundOp], OutboundOp] = lambda op: op,
     ) -> None:
+        """`dress`: adds, as it leaves, what must not stand in the file."""
+        self._dress = dress
         self._database = database
         self._recorder = recorder
         self._clock = clock
@@ -224,7 +227,8 @@ class Outbox:
             if aimed is None:
                 return await self._settle(row, Arrived(Receipt(None, self._clock.now()), found=False))
             row = aimed
-        outcome = await attempt_send(channel, row) if row.state is OutState.CLAIMED else Doubtful()
+        leaving = replace(row, op=self._dress(row.op))
+        outcome = await attempt_send(channel, leaving) if row.state is OutState.CLAIMED else Doubtful()
         if not isinstance(outcome, Doubtful):
             return await self._settle(row, outcome)
         await self._write(lambda tx: store.uncertain(tx, row, self._boot))

@@ -9,6 +9,7 @@ import pytest
 from bot.control import ops_ledger
 from bot.kernel.errors import PermanentError
 from bot.ledger.model import Failure, State
+from bot.ledger.sealing import Sealer
 from bot.orchestrator.clerk import Clerk, NotDoneError, UnknownProposalError
 from bot.orchestrator.verdicts import Verdicts
 from tests.control.desk import Answers
@@ -21,7 +22,7 @@ __all__ = ["post", "shop"]
 class Socket:
     def __init__(self, shop: Workshop, person: str | None = None) -> None:
         self.rung = 0
-        verdicts = Verdicts(shop.database, shop.clock, shop.ledger, {}, self._ring)
+        verdicts = Verdicts(shop.database, shop.clock, shop.ledger, {}, self._ring, Sealer(b"k" * 32))
         self.handlers = ops_ledger.handlers(shop.database, Clerk(shop.database, shop.clock, verdicts, "cli"), person)
 
     def _ring(self) -> None:

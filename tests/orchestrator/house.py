@@ -179,7 +179,7 @@ async def open_house(
     mail = MailChannel(clock)
     built = Store(database, recorder, clock, b"k" * 32)
     office = Office(
-        database, recorder, clock, rooms, more={"email": mail},
+        database, recorder, clock, rooms, more={"email": mail}, dress=wiring.buttons(built).dress,
         decides=lambda outbox, channels: wiring.build(
             built, settings or Settings(), outbox, channels, lambda: cast("Eraser", None), lambda: None
         ),

@@ -182,6 +182,8 @@ class Office:
     eraser: Eraser | None = None
     decides: Callable[[Outbox, Mapping[str, Channel]], Room] | None = None
     """Makes the ledger; None: nothing is put to anybody."""
+    dress: Callable[[OutboundOp], OutboundOp] = lambda op: op
+    """What is added to an operation as it leaves."""
     more: dict[str, Channel] = field(default_factory=dict)
     """Other channels by name."""
     reads: bool = False
@@ -204,7 +206,8 @@ class Office:
         self.supervisor = Supervisor()
         channels: dict[str, Channel] = {CHANNEL: self.channel, **self.more}
         self.outbox = Outbox(
-            self.database, self.recorder, self.clock, self.supervisor, channels, boot, may_still_be_sent, Backoff()
+            self.database, self.recorder, self.clock, self.supervisor, channels, boot, may_still_be_sent, Backoff(),
+            self.dress,
         )  # fmt: skip
         frame = prompt.Frame("m", "light", PERSONA, 1_000, self.history_tokens, timedelta(minutes=1))
         self.meter = Meter(self.clock, "UTC", PRICES, self.limits, {}, free=False)

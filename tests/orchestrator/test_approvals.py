@@ -16,7 +16,6 @@ from bot.gateway.operations import Ask, Send
 from bot.kernel.errors import PermanentError
 from bot.ledger import store
 from bot.ledger.model import Failure, State
-from bot.ledger.tables import proposal_ask
 from bot.llm.model import ToolResult
 from bot.people import store as people
 from bot.people.model import Change
@@ -121,19 +120,36 @@ async def test_a_second_press_is_told_who_decided(house: House) -> None:
 async def test_a_made_up_button_is_none(house: House) -> None:
     await house.asks("send_email", **MAIL)
     (ask,) = await house.shown()
-    forged = replace(ask, choices=(replace(ask.choices[0], token="ledger:a:" + "x" * 24),))
-    await house.press(forged, "Approve")
-    assert house.answered == "This button is no longer in use."
+    approve, reject, _ = (each.token for each in ask.choices)
+    name, _, code = approve.rpartition(".")
+    for made_up in (
+        "ledger:a:" + "x" * 24,
+        name,
+        f"{name}.",
+        f"{name}.{'x' * len(code)}",
+        f"{name}.{reject.rpartition('.')[2]}",
+        f"{name.replace('a:', 's:')}.{code}",
+    ):
+        await house.press(replace(ask, choices=(replace(ask.choices[0], token=made_up),)), "Approve")
+        assert house.answered == "This button is no longer in use."
     assert (await house.proposal()).state is State.PROPOSED
 
 
-async def test_tokens_are_not_kept_only_their_digests(house: House) -> None:
+async def test_no_button_can_be_made_from_what_stands_in_the_file(house: House) -> None:
     await house.asks("send_email", **MAIL)
     (ask,) = await house.shown()
-    token = ask.choices[0].token.rpartition(":")[2]
-    rows = await house.office.database.read(lambda c: c.execute(sa.select(proposal_ask)).all())
-    assert all(token not in str(row) for row in rows)
-    assert len(token) == 24
+    codes = [each.token.rpartition(".")[2] for each in ask.choices]
+    assert len(set(codes)) == 3
+    assert all(len(each.token) <= 64 for each in ask.choices)
+
+    def whole_file(connection: sa.Connection) -> str:
+        tables = connection.execute(sa.text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
+        rows = [row for each in tables for row in connection.execute(sa.text(f'SELECT * FROM "{each}"'))]
+        return "\n".join(str(tuple(row)) for row in rows)
+
+    stored = await house.office.database.read(whole_file)
+    assert ask.choices[0].token.rpartition(".")[0] in stored, "the row of the outbox names the showing"
+    assert not [code for code in codes if code in stored]
 
 
 async def test_silence_is_reminded_of_once_and_then_ends_as_no_response(house: House) -> None:

@@ -13,6 +13,7 @@ import aiohttp
 from bot.audit.events import Actor
 from bot.kernel.ids import PersonId
 from bot.kernel.supervise import Supervisor, cancel, start
+from bot.ledger.sealing import Sealer
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.verdicts import Verdicts
@@ -84,7 +85,7 @@ async def serving(desk: Desk) -> AsyncIterator[Site]:
     rooms = desk.rooms
     supervisor = Supervisor()
     shop = Workshop(Post(rooms.database, rooms.recorder, rooms.clock, supervisor))
-    verdicts = Verdicts(rooms.database, rooms.clock, shop.ledger, {}, lambda: None)
+    verdicts = Verdicts(rooms.database, rooms.clock, shop.ledger, {}, lambda: None, Sealer(b"k" * 32))
     clerk = Clerk(rooms.database, rooms.clock, verdicts, "api")
     schedules = ScheduleDesk(rooms.database, rooms.recorder, rooms.clock, shop.ledger, lambda: None)
     routes = api.routes(rooms.database, rooms.recorder, rooms.clock, eraser, "1.2.3", refused.append, clerk, schedules)
