@@ -125,7 +125,10 @@ class Daemon:
         sandbox = Sandbox()
         files = Files(BlobFolder(settings.data_dir / "blobs"), Extractor(sandbox), Shrinker(sandbox))
         channels: dict[str, Channel] = {}
-        outbox = Outbox(store.database, store.recorder, store.clock, work, channels, boot, may_still_be_sent, Backoff())
+        outbox = Outbox(
+            store.database, store.recorder, store.clock, work, channels, boot, may_still_be_sent, Backoff(),
+            rooms_of_ledger.buttons(store).dress,
+        )  # fmt: skip
         principal = await store.database.read(people.principals)
         for name, section in enabled_channels(settings):
             context = ChannelContext(
