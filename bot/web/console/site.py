@@ -40,6 +40,8 @@ POLICY = "; ".join(
     )
 )
 """Of pages: nothing inline, nothing from elsewhere (CSP level 3)."""
+HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+"""Without a referrer of their own, forms would be posted with `Origin: null` (Fetch, s3.1), which is nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class Site:
     def bare(self, template: str, values: Mapping[str, object], status: int = 200) -> Response:
         """A page outside the console: for people who are not signed in."""
         text = self._templates.get_template(template).render(values)
-        return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})
+        return HTMLResponse(text, status, HEADERS)
 
     async def form(self, request: Request) -> FormData:
         """Raises `Refusal`."""
@@ -136,7 +138,8 @@ class Site:
 
     def _shown(self, visit: Visit, answer: Answer) -> Response:
         if isinstance(answer, Response):
-            answer.headers.setdefault("Content-Security-Policy", POLICY)
+            for name, value in HEADERS.items():
+                answer.headers.setdefault(name, value)
             return answer
         if isinstance(answer, Moved):
             response = self._moved(visit, answer.to)
@@ -162,7 +165,7 @@ class Site:
         else:
             context = template.new_context(values)
             text = "".join(template.blocks[page.part or ""](context))
-        headers = {"Content-Security-Policy": POLICY, "Vary": "HX-Request"}
+        headers = {**HEADERS, "Vary": "HX-Request"}
         response = HTMLResponse(text, page.status, headers)
         if notice is not None:
             self.visitors.set(response, NOTICE, "", 0)
@@ -170,8 +173,8 @@ class Site:
 
     def _moved(self, visit: Visit, to: str) -> Response:
         if visit.partial:
-            return Response("", 200, {"HX-Location": to, "Content-Security-Policy": POLICY})
-        return RedirectResponse(to, 303, {"Content-Security-Policy": POLICY})
+            return Response("", 200, {**HEADERS, "HX-Location": to})
+        return RedirectResponse(to, 303, HEADERS)
 
     def _refused(self, visit: Visit, refused: Refusal) -> Response:
         self._tell(refused.reason)
