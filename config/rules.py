@@ -338,7 +338,7 @@ def _web(settings: Settings) -> Iterator[Finding]:
 
 def _channels(settings: Settings) -> Iterator[Finding]:
     channels = settings.channels
-    if not (settings.network_channel or channels.email.enabled or channels.terminal.enabled):
+    if not (settings.network_channel or settings.web_chat or channels.email.enabled or channels.terminal.enabled):
         yield Finding(("channels",), "no channel is on: nobody can reach the executive", None, "warning")
 
 

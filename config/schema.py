@@ -37,6 +37,7 @@ from config.types import (
     TimeZone,
     Url,
     Wait,
+    is_loopback,
 )
 from config.upkeep import Backup, Budget, Price, Retention
 
@@ -62,13 +63,15 @@ class Person(Section):
     )
 
     def handles(self, key: str) -> dict[str, tuple[str, ...]]:
-        """The person's addresses by channel; on this machine's terminal everyone is called by their id."""
+        """The person's addresses by channel; on this machine's terminal and in the console everyone is called by their
+        id."""
         return {
             "email": self.email,
             "telegram": tuple(str(number) for number in self.telegram),
             "discord": tuple(str(number) for number in self.discord),
             "slack": self.slack,
             "terminal": (key,),
+            "web": (key,),
         }
 
 
@@ -325,6 +328,13 @@ class Terminal(Section):
     person: PersonKey | None = Field(None, description="who speaks there; when left out: the first principal")
 
 
+class WebChat(Section):
+    """The chat page of the console. It is there where the console is (`web.console`)."""
+
+    enabled: bool = Field(True, description="let people who are signed in to the console chat there")
+    max_upload: int = Field(20_000_000, ge=0, description="largest file that is taken from a page, in bytes")
+
+
 class Channels(Section):
     """How people reach the executive."""
 
@@ -333,6 +343,7 @@ class Channels(Section):
     slack: Slack = Slack()
     email: Email = Email()
     terminal: Terminal = Terminal()
+    web: WebChat = WebChat()
 
 
 class Web(Section):
@@ -439,7 +450,16 @@ class Settings(Section):
         }
 
     @property
+    def web_chat(self) -> bool:
+        """Whether people chat in the console: it has the page, and is served."""
+        return self.channels.web.enabled and self.web.enabled and self.web.console
+
+    @property
     def network_channel(self) -> bool:
-        """Whether a channel other than mail and terminal is on."""
+        """Whether people reach the executive over the network by more than mail: a chat platform, or a console that is
+        reached from elsewhere."""
         channels = self.channels
-        return channels.telegram.enabled or channels.discord.enabled or channels.slack.enabled
+        away = self.web.public_url is not None or not is_loopback(self.web.host)
+        return (
+            channels.telegram.enabled or channels.discord.enabled or channels.slack.enabled or (self.web_chat and away)
+        )

@@ -50,6 +50,7 @@ class Retention(Section):
     slack: Duration | None = Field(None, description="conversations in Slack")
     email: Duration | None = Field(None, description="mail")
     terminal: Duration | None = Field(None, description="conversations in a terminal")
+    web: Duration | None = Field(None, description="conversations in the console")
     prompts: Duration = Field(
         timedelta(days=30), description="the exact requests to the model, which `openexecutive explain` shows"
     )

@@ -96,9 +96,10 @@ def specialists(settings: Settings) -> list[Specialist]:
 
 
 def enabled_channels(settings: Settings) -> list[tuple[str, Any]]:
-    """Names and settings of the channels that are on."""
+    """Names and settings of the channels that are on. The console's chat needs the console."""
     sections = ((name, getattr(settings.channels, name)) for name in type(settings.channels).model_fields)
-    return [(name, section) for name, section in sections if section.enabled]
+    needs = {"web": settings.web_chat}
+    return [(name, section) for name, section in sections if section.enabled and needs.get(name, True)]
 
 
 def backup_folder(settings: Settings) -> Path:

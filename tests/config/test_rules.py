@@ -156,7 +156,11 @@ def test_neighbours_that_are_right(read: Reader, text: str) -> None:
             '[channels.email]\naddress = "the-executive-of-the-company@example.org"\nrelay = {host = "127.0.0.1"}',
             "channels.email.reply_tokens",
         ),
-        ("[channels.email]\nenabled = false\n[channels.terminal]\nenabled = false", "channels"),
+        (
+            "[channels.email]\nenabled = false\n[channels.terminal]\nenabled = false\n[channels.web]\nenabled = false",
+            "channels",
+        ),
+        ("[channels.email]\nenabled = false\n[channels.terminal]\nenabled = false\n[web]\nconsole = false", "channels"),
     ],
 )
 def test_what_is_odd_but_possible_is_a_warning(read: Reader, text: str, key: str) -> None:
@@ -182,6 +186,14 @@ def test_a_rule_about_a_key_that_is_itself_wrong_stays_silent(read: Reader) -> N
         ({"channels": {"email": {"imap": {"host": "mail.example.org", "password": "p"}}}}, False, False),
         ({"channels": {"email": {"proof": "dmarc"}}}, False, False),
         ({"channels": {"telegram": {"enabled": True, "token": "1:a"}}}, False, False),
+        ({"web": {"public_url": "https://executive.example.org"}}, False, False),
+        ({"web": {"host": "0.0.0.0", "public_url": "https://executive.example.org"}}, False, False),
+        ({"web": {"public_url": "https://executive.example.org", "console": False}}, False, True),
+        (
+            {"web": {"public_url": "https://executive.example.org"}, "channels": {"web": {"enabled": False}}},
+            False,
+            True,
+        ),
     ],
 )
 def test_local_mail_mode(given: dict[str, object], in_container: bool, local: bool) -> None:

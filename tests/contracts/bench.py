@@ -78,6 +78,8 @@ class Can:
     erases: bool = False
     depends: bool = False
     """Receiving needs the far end to be there."""
+    stored: bool = False
+    """What is sent is there once it is stored: nothing has to be connected."""
     limit: int | None = None
     """Most units in one message, by `FarEnd.units`."""
 

@@ -102,14 +102,14 @@ def settings_of(far: FarEnd, data: Path, brain: Brain) -> Settings:
     people = {}
     for who, role in ROLES.items():
         people[who.value] = {"name": who.value.title(), "role": role}
-        if far.channel != "terminal":
+        if far.channel not in ("terminal", "web"):  # there everyone is called by their id
             people[who.value][far.channel] = [far.handle(who)]  # type: ignore[assignment]
     channels: dict[str, Any] = {"email": {"enabled": False}, "terminal": {"enabled": False}}
     channels[far.channel] = {**far.settings(), "enabled": True}
     return Settings.model_validate(
         {
             "data_dir": str(data),
-            "web": {"enabled": False},
+            "web": {"enabled": far.channel == "web", "port": 0},
             "people": people,
             "llm": {"provider": "anthropic", "api_key": "key", "base_url": brain.server.url},
             "channels": channels,

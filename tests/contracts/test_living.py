@@ -53,7 +53,7 @@ async def test_what_is_said_while_the_link_is_down_is_heard_afterwards(bench: Be
     assert sorted(bench.inbox.texts()) == ["after", "before", "meanwhile"]
 
 
-@those(lambda can: can.depends or can.draft is Draft.OWN)
+@those(lambda can: (can.depends or can.draft is Draft.OWN) and not can.stored)
 async def test_sending_before_it_is_connected_was_not_tried(built: Bench) -> None:
     thread, _ = built.far.place_of(Talk.DIRECT)
     path = ReplyPath(thread or "", built.far.address(Who.ANN))

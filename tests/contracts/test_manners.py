@@ -86,7 +86,7 @@ async def test_privacy_is_told_in_plain_words(core: Core) -> None:
 
 async def test_an_unknown_command_is_called_so_and_costs_nothing(core: Core) -> None:
     text = await core.command(Who.ANN, "/hepl", "I know no command /hepl")
-    assert "Did you mean /help?" in text
+    assert "did you mean /help?" in text
     assert core.brain.asked() == []
     assert b"/usr" in await core.turn(Who.ANN, "/usr/bin")
 
@@ -99,7 +99,7 @@ async def test_the_first_contact_says_once_what_is_kept(core: Core) -> None:
 
 
 @pytest.mark.usefixtures("quick_introductions")
-@those(lambda can: can.buttons)
+@those(lambda can: can.buttons and can.groups)
 async def test_in_an_unknown_place_the_principal_is_asked_and_nobody_else_may_say(core: Core) -> None:
     far = core.far
     await core.turn(Who.BEN, "Good morning.", Talk.GROUP)
@@ -134,7 +134,7 @@ async def test_in_an_unknown_place_the_principal_is_asked_and_nobody_else_may_sa
 
 
 @pytest.mark.usefixtures("quick_introductions")
-@those(lambda can: can.buttons)
+@those(lambda can: can.buttons and can.groups)
 async def test_it_asks_about_a_place_once(core: Core) -> None:
     await core.turn(Who.BEN, "Good morning.", Talk.GROUP)
     await core.shows("in a place that I do not know", Talk.DIRECT)

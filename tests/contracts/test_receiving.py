@@ -113,7 +113,7 @@ async def test_order_is_kept_while_the_store_stumbles(bench: Bench) -> None:
     bench.inbox.fail(1)
     for text in wanted:
         ref = await bench.far.writes(Who.ANN, text)
-        if bench.far.channel in ("email", "terminal", "slack"):  # these deliver again, each in its own time
+        if bench.far.channel in ("email", "terminal", "slack", "web"):  # these deliver again, each in its own time
 
             async def insisting(ref: str = ref) -> bool:
                 await bench.far.insist()

@@ -11,6 +11,7 @@ from tests.contracts.benches.email import MaildirEnd, RelayEnd
 from tests.contracts.benches.slack import SlackEnd
 from tests.contracts.benches.telegram import TelegramEnd
 from tests.contracts.benches.terminal import TerminalEnd
+from tests.contracts.benches.web import WebEnd
 
 FAR_ENDS: dict[str, Callable[[Path], FarEnd]] = {
     "telegram": lambda _: TelegramEnd(),
@@ -19,5 +20,6 @@ FAR_ENDS: dict[str, Callable[[Path], FarEnd]] = {
     "email": lambda _: RelayEnd(),
     "maildir": lambda data: MaildirEnd(data),
     "terminal": lambda _: TerminalEnd(),
+    "web": lambda _: WebEnd(),
 }
 """By name; made for the data folder of the adapter that they meet."""
