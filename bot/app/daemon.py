@@ -444,8 +444,9 @@ class Daemon:
             send = rooms_of_web.sender(self.store, self.settings, self.outbox, self.channels)
             documents = rooms_of_web.documents(self.knowledge, self.settings, self.work)
             routes += rooms_of_web.pages(
-                self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub, documents
-            )
+                self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub, documents,
+                self.ledger.clerk("web"), self.scheduling.desk,
+            )  # fmt: skip
         return rooms_of_web.server(self.settings, self.channels, self.status, refuse, routes, hub)
 
     def _consoles(self) -> ops_console.Consoles:

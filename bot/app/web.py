@@ -17,6 +17,8 @@ from bot.gateway.operations import Reply
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
+from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
 from bot.outbox.store import Origin
@@ -55,10 +57,12 @@ def pages(
     visitors: Visitors,
     hub: Hub,
     documents: Documents,
+    clerk: Clerk,
+    desk: ScheduleDesk,
 ) -> Sequence[Route]:
     """Of the console."""
     store.recorder.listen(hub.written)
-    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status, documents)
+    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk)
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 
 

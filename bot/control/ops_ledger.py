@@ -116,8 +116,8 @@ class Desk:
         return {}
 
     async def card(self, request: OfClass) -> Mapping[str, object]:
-        card, mode, why = await self.clerk.card(request.action)
-        return {"card": _card(card), "mode": mode.value, "recommended": why}
+        found = await self.clerk.card(await self._person(), request.action)
+        return {"card": _card(found.card), "mode": found.treated.mode.value, "recommended": found.recommended}
 
     async def _person(self) -> Person:
         def query(connection: sa.Connection) -> Person | None:

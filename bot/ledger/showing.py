@@ -40,19 +40,34 @@ CAME_BACK = "done, but it came back: it did not arrive"
 def revealed(text: str) -> str:
     """The text with everything visible that would hide: control and direction characters by their names, letters of
     another script among Latin ones marked."""
-    shown = []
+    return "".join(f"{char}{name}" for char, name in marked(text))
+
+
+def marked(text: str) -> list[tuple[str, str]]:
+    """The text in pieces: what stands there as it is, and beside it, or in its place (then the first is empty), the
+    name of what would hide, in brackets; "" where nothing does."""
+    shown: list[tuple[str, str]] = []
+    plain = ""
     for word in _words(text):
         mixed = any(_is_latin(char) for char in word) and any(_is_other(char) for char in word)
         for char in word:
-            if char in "\n\t":
-                shown.append(char)
-            elif unicodedata.category(char) in _INVISIBLE or (char != " " and unicodedata.category(char) == "Zs"):
-                shown.append(f"[{unicodedata.name(char, f'U+{ord(char):04X}')}]")
-            elif mixed and _is_other(char):
-                shown.append(f"{char}[{unicodedata.name(char).split(' ')[0].lower()}]")
-            else:
-                shown.append(char)
-    return "".join(shown)
+            name = _hiding(char, mixed=mixed)
+            if name is None:
+                plain += char
+                continue
+            visible = _is_other(char)
+            shown += [(plain, "")] if plain else []
+            shown.append((char if visible else "", name))
+            plain = ""
+    return [*shown, (plain, "")] if plain else shown
+
+
+def _hiding(char: str, *, mixed: bool) -> str | None:
+    if char in "\n\t":
+        return None
+    if unicodedata.category(char) in _INVISIBLE or (char != " " and unicodedata.category(char) == "Zs"):
+        return f"[{unicodedata.name(char, f'U+{ord(char):04X}')}]"
+    return f"[{unicodedata.name(char).split(' ')[0].lower()}]" if mixed and _is_other(char) else None
 
 
 def told(proposal: Proposal, shown: Shown, memories: Sequence[str], hidden: int, zone: str) -> str:

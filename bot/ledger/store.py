@@ -171,7 +171,7 @@ def of_turn(connection: sa.Connection, session: SessionId, turn: TurnId) -> list
     rows = connection.execute(
         sa.select(proposal).where(proposal.c.session_id == session, proposal.c.turn_id == turn).order_by(proposal.c.seq)
     ).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +198,20 @@ def to_execute(connection: sa.Connection, limit: int, but: Collection[ProposalId
         .order_by(proposal.c.seq)
         .limit(limit)
     ).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def unfinished(connection: sa.Connection) -> list[Proposal]:
     """What waits for a decision, or was decided and is not done."""
     states = (State.PROPOSED.value, *APPROVED)
     rows = connection.execute(sa.select(proposal).where(proposal.c.state.in_(states)).order_by(proposal.c.seq)).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def executing(connection: sa.Connection) -> list[Proposal]:
     """What was being done; at a start, by an earlier process."""
     rows = connection.execute(sa.select(proposal).where(proposal.c.state == State.EXECUTING.value)).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def overdue(connection: sa.Connection, now: datetime) -> list[Proposal]:
@@ -221,7 +221,7 @@ def overdue(connection: sa.Connection, now: datetime) -> list[Proposal]:
         .where(proposal.c.state == State.PROPOSED.value, proposal.c.expires_at <= now)
         .order_by(proposal.c.expires_at)
     ).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def next_expiry(connection: sa.Connection) -> datetime | None:
@@ -241,7 +241,7 @@ def waiting(connection: sa.Connection, limit: int) -> list[Proposal]:
         .order_by(proposal.c.expires_at)
         .limit(limit)
     ).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def untold(connection: sa.Connection, limit: int) -> list[Proposal]:
@@ -258,7 +258,7 @@ def untold(connection: sa.Connection, limit: int) -> list[Proposal]:
         .order_by(proposal.c.seq)
         .limit(limit)
     ).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def newest(connection: sa.Connection, limit: int, states: Collection[State] = ()) -> list[Proposal]:
@@ -266,7 +266,7 @@ def newest(connection: sa.Connection, limit: int, states: Collection[State] = ()
     query = sa.select(proposal).order_by(proposal.c.seq.desc()).limit(limit)
     if states:
         query = query.where(proposal.c.state.in_(sorted(each.value for each in states)))
-    return [_proposal(connection, row) for row in connection.execute(query).all()]
+    return of_rows(connection, connection.execute(query).all())
 
 
 def named(connection: sa.Connection, handle: str) -> list[Proposal]:
@@ -276,7 +276,7 @@ def named(connection: sa.Connection, handle: str) -> list[Proposal]:
     rows = connection.execute(
         sa.select(proposal).where(proposal.c.id.endswith(handle.lower())).order_by(proposal.c.seq.desc()).limit(3)
     ).all()
-    return [_proposal(connection, row) for row in rows]
+    return of_rows(connection, rows)
 
 
 def open_for(connection: sa.Connection, person: PersonId, limit: int = 100) -> list[Proposal]:
@@ -284,8 +284,7 @@ def open_for(connection: sa.Connection, person: PersonId, limit: int = 100) -> l
     rows = connection.execute(
         sa.select(proposal).where(proposal.c.state == State.PROPOSED.value).order_by(proposal.c.expires_at).limit(1_000)
     ).all()
-    found = [_proposal(connection, row) for row in rows if person in row.approvers]
-    return found[:limit]
+    return of_rows(connection, [row for row in rows if person in row.approvers][:limit])
 
 
 def _event(
@@ -355,11 +354,22 @@ def _payloads(seen: Proposal, to: Move, hash_: str, channel: str) -> Sequence[Pa
 
 
 def _proposal(connection: sa.Connection, row: Any) -> Proposal:
-    votes = connection.execute(
-        sa.select(proposal_vote)
-        .where(proposal_vote.c.proposal_id == row.id, proposal_vote.c.hash == row.hash)
-        .order_by(proposal_vote.c.seq)
-    )
+    return of_rows(connection, [row])[0]
+
+
+def of_rows(connection: sa.Connection, rows: Sequence[Any]) -> list[Proposal]:
+    """Whole rows of the table as values, in order."""
+    if not rows:
+        return []
+    votes: dict[tuple[str, str], list[Vote]] = {}
+    query = sa.select(proposal_vote).where(proposal_vote.c.proposal_id.in_([row.id for row in rows]))
+    for each in connection.execute(query.order_by(proposal_vote.c.seq)):
+        vote = Vote(PersonId(each.person_id), Verdict(each.verdict), each.hash, each.at)
+        votes.setdefault((each.proposal_id, each.hash), []).append(vote)
+    return [_value(row, votes.get((row.id, row.hash), ())) for row in rows]
+
+
+def _value(row: Any, votes: Sequence[Vote]) -> Proposal:
     return Proposal(
         ProposalId(row.id),
         row.action,
@@ -373,7 +383,7 @@ def _proposal(connection: sa.Connection, row: Any) -> Proposal:
         row.department,
         tuple(PersonId(each) for each in row.approvers),
         row.two_persons,
-        tuple(Vote(PersonId(each.person_id), Verdict(each.verdict), each.hash, each.at) for each in votes),
+        tuple(votes),
         tuple(ClaimId(each) for each in row.rests_on),
         row.reason,
         row.confidence,

@@ -299,12 +299,20 @@ class Approvals:
 
 def memories_of(connection: sa.Connection, ids: Sequence[ClaimId], person: Person) -> tuple[list[str], int]:
     """What it rests on, as far as this person may see it, and how many more."""
+    seen, hidden = rests_on(connection, ids, person)
+    return [told for _, told in seen], hidden
+
+
+def rests_on(
+    connection: sa.Connection, ids: Sequence[ClaimId], person: Person
+) -> tuple[list[tuple[ClaimId, str]], int]:
+    """As `memories_of`, with the id of each."""
     if not ids:
         return [], 0
     found = reading.by_ids(connection, visible(connection, PersonScope(person.id)), Purpose.REVIEW, ids)
     seen = [found[each] for each in ids if each in found]
     words = Words(names_of(connection, seen), person.time_zone)
-    told = [f"{words.day(of.said_at)}, {words.who(of.speaker)}: {of.statement} ({of.handle})" for of in seen]
+    told = [(of.id, f"{words.day(of.said_at)}, {words.who(of.speaker)}: {of.statement} ({of.handle})") for of in seen]
     return told, len(ids) - len(seen)
 
 

@@ -1,9 +1,9 @@
-"""What one person sees of proposals and does about them by a program: the command line and the API. Whoever asks is
-known already; they see what waits for them, what they asked for and, as a principal, everything."""
+"""What one person sees of proposals and does about them by a program: command line, API, console. Whoever asks is known
+already; they see what waits for them, what they asked for and, as a principal, everything."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,11 +15,14 @@ from bot.gateway.events import Nature, PlaceKind, Proof, Sender
 from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import ProposalId
+from bot.kernel.ids import ClaimId, PersonId, ProposalId
 from bot.ledger import reliability, showing, store
-from bot.ledger.model import Mode, Proposal, Severity, State, Verdict
+from bot.ledger.actions import Action
+from bot.ledger.model import Class, Mode, Proposal, Severity, State, Verdict
 from bot.ledger.reliability import Card
-from bot.orchestrator.approvals import memories_of
+from bot.ledger.shelves import Shelf, shelved
+from bot.ledger.store import Event
+from bot.orchestrator.approvals import rests_on
 from bot.orchestrator.verdicts import By, Verdicts
 from bot.people import store as people
 from bot.people.model import Person, Role
@@ -43,21 +46,54 @@ class Told:
     proposal: Proposal
     what: str
     fields: tuple[tuple[str, str], ...]
+    """Labels and values; hidden characters are shown by their names, here and in `body`."""
     body: str
+    text: str
+    """The body word for word: what an edit begins with."""
+    proposed: str
+    """The body before it was edited, word for word."""
     changed: str
     """What an edit took out and put in, line by line; empty without one."""
-    memories: tuple[str, ...]
+    rests_on: tuple[tuple[ClaimId, str], ...]
+    """Memories that this person may see, in words."""
     hidden: int
+    """How many more it rests on."""
     asked_by: str | None
     approvers: tuple[str, ...]
     decided_by: str | None
     yours: bool
     """It waits for this person's word."""
 
+    @property
+    def memories(self) -> tuple[str, ...]:
+        return tuple(words for _, words in self.rests_on)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How reliable a class was, and how it is treated."""
+
+    card: Card
+    treated: Class
+    by: str | None
+    """The person who said so."""
+    promotable: bool
+    """Whether it may ever be automatic."""
+    recommended: str | None
+    """Why it could act by itself; None: nothing speaks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened to a proposal, and the person who did it, if it was one."""
+
+    event: Event
+    who: str | None
+
 
 class Clerk:
     def __init__(self, database: Database, clock: Clock, verdicts: Verdicts, door: str) -> None:
-        """`door`: by what is asked (`cli`, `api`); it stands beside each vote."""
+        """`door`: by what is asked (`cli`, `api`, `web`); it stands beside each vote."""
         self._database = database
         self._clock = clock
         self._verdicts = verdicts
@@ -74,25 +110,62 @@ class Clerk:
 
         return await self._database.read(query, long=True)
 
+    async def shelf(
+        self, person: Person, shelf: Shelf, before: ProposalId | None = None, limit: int = MOST
+    ) -> list[Told]:
+        """One shelf, from `before` on."""
+
+        def query(connection: sa.Connection) -> list[Told]:
+            found = shelved(connection, person, shelf, before, min(limit, MOST))
+            return [self._told(connection, each, person) for each in found]
+
+        return await self._database.read(query, long=True)
+
     async def one(self, person: Person, handle: str) -> Told:
         """By its id or how that ends. Raises `UnknownProposalError`."""
         return await self._database.read(lambda c: self._told(c, _found(c, person, handle), person))
 
-    async def card(self, action: str) -> tuple[Card, Mode, str | None]:
-        """How reliable a class was, its mode, and why it could be automatic. Raises `PermanentError`."""
-        self._ledger.action(action)
+    async def whole(self, person: Person, handle: str) -> tuple[Told, list[Step]]:
+        """As `one`, with all that happened to it. Raises `UnknownProposalError`."""
 
-        def query(connection: sa.Connection) -> tuple[Card, Mode, str | None]:
-            found = self._ledger.card(connection, action)
-            promotable = self._ledger.action(action).promotable
-            why = reliability.recommended(found) if promotable else None
-            return found, self._ledger.mode(connection, action).mode, why
+        def query(connection: sa.Connection) -> tuple[Told, list[Step]]:
+            found = _found(connection, person, handle)
+            events = store.history(connection, found.id)
+            ids = [PersonId(each.actor.id) for each in events if each.actor.kind == "person"]
+            names = {str(key): each.name for key, each in people.by_ids(connection, ids).items()}
+            return self._told(connection, found, person), [Step(each, names.get(each.actor.id)) for each in events]
 
-        return await self._database.read(query, long=True)
+        return await self._database.read(query)
 
     @property
     def classes(self) -> tuple[str, ...]:
         return self._ledger.classes
+
+    async def card(self, person: Person, action: str) -> Standing:
+        """How reliable a class was, and how it is treated. Raises `UnknownProposalError` for who is not of the company,
+        `PermanentError` for a class that there is not."""
+        (found,) = await self._cards(person, [action])
+        return found
+
+    async def cards(self, person: Person) -> list[Standing]:
+        """Of all classes. Raises `UnknownProposalError` like `card`."""
+        return await self._cards(person, self._ledger.classes)
+
+    async def _cards(self, person: Person, actions: Sequence[str]) -> list[Standing]:
+        if not person.internal:
+            raise UnknownProposalError("there is no class that you may see")
+        known = [self._ledger.action(each) for each in actions]
+
+        def query(connection: sa.Connection) -> list[Standing]:
+            return [self._standing(connection, each) for each in known]
+
+        return await self._database.read(query, long=True)
+
+    def _standing(self, connection: sa.Connection, action: Action) -> Standing:
+        found, treated = self._ledger.card(connection, action.name), self._ledger.mode(connection, action.name)
+        by = people.get(connection, PersonId(treated.changed_by)) if treated.changed_by else None
+        why = reliability.recommended(found) if action.promotable else None
+        return Standing(found, treated, by.name if by else None, action.promotable, why)
 
     # --- deciding --------------------------------------------------------------------------------------------------
 
@@ -173,18 +246,18 @@ class Clerk:
 
     def _told(self, connection: sa.Connection, of: Proposal, person: Person) -> Told:
         action = self._ledger.action(of.action)
-        shown = action.show(of.final)
-        changed = ""
-        if of.proposed != of.final:
-            changed = showing.difference(action.show(of.proposed).body, shown.body)
+        shown, proposed = action.show(of.final), action.show(of.proposed).body
+        changed = showing.difference(proposed, shown.body) if of.proposed != of.final else ""
         ids = [each for each in (of.asked_by, of.decided_by, *of.approvers) if each is not None]
         names = {key: each.name for key, each in people.by_ids(connection, ids).items()}
-        memories, hidden = memories_of(connection, of.rests_on, person)
+        memories, hidden = rests_on(connection, of.rests_on, person)
         return Told(
             of,
             shown.what,
-            shown.fields,
+            tuple((label, showing.revealed(value)) for label, value in shown.fields),
             showing.revealed(shown.body),
+            shown.body,
+            proposed,
             changed,
             tuple(memories),
             hidden,

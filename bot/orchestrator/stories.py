@@ -15,6 +15,10 @@ from bot.ledger.store import Event
 from bot.people import store as people
 
 _STEPS: Mapping[Op, str] = {
+    Op.MADE: "put forward",
+    Op.SHOWN: "shown to who may decide",
+    Op.REMINDED: "brought up again",
+    Op.REDACTED: "words in it were forgotten",
     Op.VOTED: "one yes, another one is wanted",
     Op.REVISED: "edited",
     Op.WITHDRAWN: "withdrawn",
@@ -45,10 +49,13 @@ def story(connection: sa.Connection, ledger: Ledger, of: Proposal, zone: str) ->
 
 def _step(event: Event, of: Proposal, names: Mapping[PersonId, str], zone: str) -> str:
     by = f" by {names.get(PersonId(event.actor.id), event.actor.id)}" if event.actor.kind == "person" else ""
+    return f"{said(event, of)}{by}, {showing.when(event.at, zone)}"
+
+
+def said(event: Event, of: Proposal) -> str:
+    """What one step was, in words."""
     if event.after is State.FAILED and of.failure is not None:
-        said = showing.FAILURES[of.failure]
-    elif event.op in (Op.DECIDED, Op.EXPIRED):
-        said = showing.OUTCOMES[event.after]
-    else:
-        said = _STEPS.get(event.op, showing.OUTCOMES[event.after])
-    return f"{said}{by}, {showing.when(event.at, zone)}"
+        return showing.FAILURES[of.failure]
+    if event.op in (Op.DECIDED, Op.EXPIRED):
+        return showing.OUTCOMES[event.after]
+    return _STEPS.get(event.op, showing.OUTCOMES[event.after])

@@ -169,11 +169,12 @@ class Proposals:
         return Said(message=said, proposal=await self.one(call))
 
     async def card(self, call: Call) -> ReliabilityCard:
-        card, mode, why = await self.clerk.card(call.path["id"])
+        found = await self.clerk.card(call.person, call.path["id"])
+        card = found.card
         return ReliabilityCard(
             action=card.action,
-            mode=mode,
-            recommended=why,
+            mode=found.treated.mode,
+            recommended=found.recommended,
             unchanged=_share(card.unchanged),
             edited=_share(card.edited),
             rejected=_share(card.rejected),

@@ -15,8 +15,12 @@ from starlette.routing import Route
 
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
+from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database
 from bot.web.console import assets
+from bot.web.console.approvals import ApprovalPages
+from bot.web.console.classes import ClassPages
 from bot.web.console.knowledge import Documents, KnowledgePage
 from bot.web.console.live import Hub, Live
 from bot.web.console.sign_in import SendLink, SignIn
@@ -39,6 +43,8 @@ class Rooms:
     status: Callable[[], Awaitable[Mapping[str, object]]]
     """What the daemon tells of itself."""
     documents: Documents
+    clerk: Clerk
+    desk: ScheduleDesk
 
 
 def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
@@ -50,4 +56,6 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *Live(rooms.hub, rooms.clock).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
         *TodayPage(rooms.database).routes(site),
+        *ClassPages(rooms.clerk).routes(site),
+        *ApprovalPages(rooms.clerk).routes(site),
     ]

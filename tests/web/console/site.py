@@ -13,7 +13,11 @@ from lxml import html
 from yarl import URL
 
 from bot.kernel.ids import PersonId
-from bot.kernel.supervise import cancel, start
+from bot.kernel.supervise import Supervisor, cancel, start
+from bot.ledger.sealing import Sealer
+from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.schedule_desk import ScheduleDesk
+from bot.orchestrator.verdicts import Verdicts
 from bot.people import browsers
 from bot.web import api, console
 from bot.web.console import Rooms
@@ -22,7 +26,9 @@ from bot.web.console.live import Hub
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
+from tests.ledger.workshop import Workshop
 from tests.memory.desk import CountingEraser, Desk
+from tests.outbox.post import Post
 from tests.web.console.shelves import shelves
 
 SECRET = b"s" * 32
@@ -94,6 +100,8 @@ class Site:
     refused: list[str]
     hub: Hub
     documents: Documents
+    shop: Workshop
+    """The ledger behind the pages."""
     _browsers: list[Browser] = field(default_factory=list)
 
     def browser(self) -> Browser:
@@ -136,7 +144,12 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
     rooms, hub = desk.rooms, Hub()
     rooms.recorder.listen(hub.written)
     visitors = Visitors(rooms.database, rooms.recorder, rooms.clock, SECRET, secure)
-    made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy, documents)
+    supervisor = Supervisor()
+    shop = Workshop(Post(rooms.database, rooms.recorder, rooms.clock, supervisor))
+    verdicts = Verdicts(rooms.database, rooms.clock, shop.ledger, {}, lambda: None, Sealer(b"k" * 32))
+    clerk = Clerk(rooms.database, rooms.clock, verdicts, "web")
+    schedules = ScheduleDesk(rooms.database, rooms.recorder, rooms.clock, shop.ledger, lambda: None)
+    made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy, documents, clerk, schedules)
     routes = [
         *api.routes(
             rooms.database, rooms.recorder, rooms.clock, CountingEraser(), "1.2.3", refused.append, visitors=visitors
@@ -146,7 +159,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
     server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
     server.listen()
     running = start("web", server.run())
-    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub, documents)
+    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub, documents, shop)
     try:
         yield site
     finally:
@@ -154,3 +167,4 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
         await site.close()
         await cancel(running)
         server.close()
+        await supervisor.stop()
