@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -27,6 +26,7 @@ from bot.erasure.replay import Replayed, replay
 from bot.intake import held as held_in
 from bot.kernel.clock import Clock
 from bot.kernel.logs import Redactor
+from bot.kernel.values import dataclass
 from bot.ledger import erasing as proposals
 from bot.outbox import held as held_out
 from bot.people import tokens

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from bot.gateway.channel import LocalHandler
 from bot.intake.tables import inbox
 from bot.kernel.ids import BlobHash
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from bot.knowledge import passages
 from bot.knowledge import store as documents
 from bot.knowledge.builtin import BuiltIn

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.retry import Backoff
 from bot.kernel.scope import PersonScope, Scope, SessionScope
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from bot.ledger import bounces
 from bot.ledger.acting.handed import Forget, PromoteMemory
 from bot.ledger.acting.profile import ChangeCompanyProfile

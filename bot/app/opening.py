@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from bot.app.settings import roster
 from bot.audit.chain import load_key
@@ -14,6 +13,7 @@ from bot.audit.events import SYSTEM
 from bot.audit.recorder import Recorder
 from bot.kernel import logs
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from bot.people import store as people
 from bot.people.model import reconcile
 from bot.scheduler.service import Schedules

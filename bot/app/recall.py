@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.app.opening import Store
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from bot.memory.indexing import Indexing
 from bot.memory.ranking import IndexRanker
 from bot.memory.recall import Recall

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +14,7 @@ from bot.control import ops_schedule
 from bot.gateway.channel import Channel, Inbox, LocalHandler
 from bot.kernel.ids import BootId, PersonId
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from bot.ledger.acting.handed import CreateSchedule
 from bot.ledger.actions import Action
 from bot.ledger.service import Ledger

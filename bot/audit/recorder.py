@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -18,6 +17,7 @@ from bot.audit.vocabulary import VOCABULARY
 from bot.kernel.clock import Clock
 from bot.kernel.ids import new_id
 from bot.kernel.logs import Redactor
+from bot.kernel.values import dataclass
 from bot.storage.database import Database, Tx
 from bot.storage.metadata import UtcDateTime
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from bot.audit.tables import audit, content
 from bot.kernel.ids import SessionId, TurnId
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 from bot.audit.chain import GENESIS, row_hash, text_mac
 from bot.audit.recorder import Head
 from bot.audit.tables import audit, content
+from bot.kernel.values import dataclass
 
 PAGE = 2_000
 _HASHED = ("id", "type", "actor_kind", "actor", "session_id", "turn_id", "payload", "content_id", "content_mac")

@@ -11,12 +11,13 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from bot.backup.sealed import DamagedBackupError, Reader, Writer
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from bot.kernel.values import dataclass
 
 ENDING = ".oebackup"
 UNFINISHED = ".unfinished"

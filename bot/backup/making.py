@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,7 @@ from bot.backup.archive import Manifest
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import to_the_end
+from bot.kernel.values import dataclass
 from bot.storage import migrate
 from bot.storage.database import Database, Tx
 from bot.storage.migrations import HEAD

@@ -10,7 +10,6 @@ import asyncio
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.cli.common import printable, settings, socket_of
@@ -20,6 +19,7 @@ from bot.cli.link import Ended, Event, Link, Lost, Restored
 from bot.cli.screen import Screen
 from bot.kernel.clock import SystemClock
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 PROMPT = "> "
 LEAVE = ("/quit", "/exit")

@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from bot.control.address import socket_path
 from bot.control.client import NotRunningError, stream
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 if TYPE_CHECKING:
     from config.loader import Loaded

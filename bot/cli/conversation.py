@@ -7,9 +7,10 @@ is known to cover what was said before it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from bot.gateway.commands import immediate, typed
+from bot.kernel.values import dataclass
 
 SHOWN_TOLD = 200
 """Keys that a new connection is told of; the daemon can be in doubt only about the last ones."""

@@ -12,7 +12,6 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from bot.cli.checks import machine, mail, services
 from bot.cli.checks.finding import Finding, Level, warn
 from bot.kernel.clock import SystemClock
 from bot.kernel.logs import Redactor
+from bot.kernel.values import dataclass
 from config.charters import charters
 from config.keys import secret_values
 from config.loader import Loaded, SettingsError, load

@@ -15,13 +15,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from bot.cli.checks import mail
 from bot.cli.checks.finding import Finding
 from bot.company import model
+from bot.kernel.values import dataclass
 from config.document import render_toml
 from config.loader import Loaded, SettingsError, load
 from config.rules import local_mail_mode

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.cli.conversation import Conversation, File, Heard, Message, NotTaken
@@ -14,6 +13,7 @@ from bot.control.wire import MalformedError
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import new_id
+from bot.kernel.values import dataclass
 
 RETRY_EVERY = 1.0
 """Seconds between tries to come back, and until something that was not taken is said again."""

@@ -6,12 +6,12 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, get_args
 
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 Known = Literal["name", "business", "stage", "goals", "departments", "people", "rules"]
 KNOWN: tuple[Known, ...] = get_args(Known)

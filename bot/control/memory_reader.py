@@ -8,7 +8,6 @@ speaks at this machine's terminal: as whom the operator acts in all that wants a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from bot.audit.recorder import Recorder
 from bot.control.request import OPERATOR
 from bot.kernel.ids import ClaimId, PersonId, SessionId
 from bot.kernel.scope import OperatorScope
+from bot.kernel.values import dataclass
 from bot.memory import reading
 from bot.memory.model import Claim, Event, Visibility
 from bot.memory.recall import names_of
@@ -167,6 +167,7 @@ def described(of: Claim, names: Mapping[str, str], *, withheld: bool) -> Told:
         "trust": of.trust.value,
         "work": of.work.value if of.work else None,
         "owner": of.owner,
+        "owner_name": None if withheld else of.owner_name,
         "due": of.due.isoformat() if of.due else None,
         "said_at": of.said_at.isoformat(),
         "valid_from": _moment(of.valid_from),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -20,6 +20,7 @@ from bot.control.request import OPERATOR, Request, parsed
 from bot.gateway.channel import LocalPeer
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import SessionId
+from bot.kernel.values import dataclass
 from bot.sessions import threads
 from bot.storage.database import Database, Tx
 

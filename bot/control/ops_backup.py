@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from bot.gateway.channel import LocalHandler
 from bot.intake import held as held_in
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId, InboxId, OutboxId, ProposalId, SessionId, TaskId
+from bot.kernel.values import dataclass
 from bot.ledger import erasing as held_proposals
 from bot.outbox import held as held_out
 from bot.storage.database import Database, Tx

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from bot.audit.recorder import Recorder
@@ -11,6 +10,7 @@ from bot.company import model, store
 from bot.company.model import Audience, Field, ProfileError, Stored
 from bot.control.request import OPERATOR, Request
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from bot.storage.database import Database, Tx
 
 Whom = Literal["public", "company"]

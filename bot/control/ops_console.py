@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -12,6 +11,7 @@ from bot.gateway.channel import LocalHandler
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.people import browsers
 from bot.people import store as people
 from bot.storage.database import Database, Tx

@@ -4,7 +4,6 @@ told of it only for a reason, which is recorded in the same transaction as the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -14,6 +13,7 @@ from bot.control.request import OPERATOR, Request, parsed
 from bot.gateway.channel import LocalPeer
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.llm import tokens
 from bot.llm.budget import Purpose
 from bot.llm.model import CacheMark, Text, Thinking, ToolResult, ToolUse

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bot.audit.events import PersonExported, Record
 from bot.audit.events_memory import MemoryViewed
@@ -13,6 +12,7 @@ from bot.control.request import OPERATOR, Request, parsed
 from bot.erasure import export
 from bot.gateway.channel import LocalHandler, LocalPeer
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.storage.database import Database, Tx
 
 

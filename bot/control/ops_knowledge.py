@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bot.control.request import Request, operation, parsed
 from bot.gateway.channel import LocalHandler, LocalPeer
@@ -13,6 +12,7 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BlobHash, DocumentId
 from bot.kernel.scope import OperatorScope
 from bot.kernel.supervise import cancel, start
+from bot.kernel.values import dataclass
 from bot.knowledge import quoting
 from bot.knowledge.model import Document, Origin, Status, Stub
 from bot.knowledge.removal import Eraser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import date
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import MessageId, PersonId
 from bot.kernel.scope import OperatorScope
+from bot.kernel.values import dataclass
 from bot.memory import reading, verify
 from bot.memory.model import Claim, Kind, Status, Work
 from bot.memory.reading import AsOf, Filter, Purpose

@@ -4,7 +4,6 @@ account."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
@@ -16,6 +15,7 @@ from bot.control.request import OPERATOR, Request
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.people import pairing, store
 from bot.people.model import Person
 from bot.storage.database import Database, Tx

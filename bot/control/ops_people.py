@@ -4,7 +4,6 @@ in the same unit, so that no answer leaves for a room that is no longer what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.audit.recorder import Recorder
@@ -14,6 +13,7 @@ from bot.gateway.operations import Reply
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.people import model, pairing, store

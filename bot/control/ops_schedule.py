@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from bot.control.request import Request, operation
 from bot.gateway.channel import LocalHandler
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.orchestrator.schedule_desk import ScheduleDesk, Told
 from bot.orchestrator.today import words
 from bot.people import store as people

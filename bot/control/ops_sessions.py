@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -12,6 +11,7 @@ from bot.erasure.service import Erasure
 from bot.gateway.channel import LocalHandler
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import SessionId
+from bot.kernel.values import dataclass
 from bot.sessions import listing
 from bot.storage.database import Database
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from bot.gateway.channel import LocalHandler
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import TaskId
+from bot.kernel.values import dataclass
 from bot.storage.database import Database
 from bot.tasks import store
 from bot.tasks.store import DROPPABLE, Listed

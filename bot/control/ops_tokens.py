@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import Field
@@ -14,6 +13,7 @@ from bot.gateway.channel import LocalHandler
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.people import tokens
 from bot.people.tokens import Token
 from bot.storage.database import Database

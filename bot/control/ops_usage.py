@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
@@ -11,6 +10,7 @@ from pydantic import Field
 
 from bot.control.request import Request
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from bot.llm import spending
 from bot.llm.budget import local_day
 from bot.llm.spending import By

@@ -4,7 +4,6 @@ which go by themselves after a while."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from bot.gateway.codec import load_operation
 from bot.gateway.events import PlaceKind
 from bot.gateway.operations import Delete
 from bot.kernel.ids import BootId, OutboxId, SessionId
+from bot.kernel.values import dataclass
 from bot.outbox import store as outbox_store
 from bot.outbox.store import Origin
 from bot.outbox.tables import OutState, Policy, outbox

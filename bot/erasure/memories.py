@@ -8,7 +8,7 @@ tell a memory is said by `words`; each room says what it holds of them (`redact`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -23,6 +23,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.erasing import Words, without
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, MessageId, OutboxId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.memory import store, tombstones
 from bot.memory.erasing import follow, note, texts_of_events, unindex
 from bot.memory.model import Claim, Evidence, Visibility

@@ -8,7 +8,6 @@ goes as a whole: which of its words were meant is not known any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -18,6 +17,7 @@ from bot.erasure.memories import Forgetting
 from bot.erasure.service import Erasure
 from bot.kernel.erasing import FORGOTTEN
 from bot.kernel.ids import ClaimId, DocumentId, MessageId, SessionId
+from bot.kernel.values import dataclass
 from bot.memory import store
 from bot.memory.erasing import note
 from bot.memory.tables import tombstone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -15,6 +14,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.erasing import Erased, Span
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import DocumentId, SessionId
+from bot.kernel.values import dataclass
 from bot.knowledge import store as documents
 from bot.knowledge.model import Origin, Status
 from bot.knowledge.tables import document

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,6 +21,7 @@ from bot.files.blobs import BlobFolder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import BlobHash, OutboxId, PersonId, SessionId
+from bot.kernel.values import dataclass
 from bot.retrieval import fulltext
 from bot.sessions.erasing import older_than
 from bot.storage.database import Database, Tx

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 from bot.files.model import Extracted, Source, Unreadable
 from bot.files.sandbox import Job, Sandbox
 from bot.files.sniff import Kind, Sniffed
 from bot.files.wire import Reason
+from bot.kernel.values import dataclass
 
 MAX_CHARS = 200_000
 

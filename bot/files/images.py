@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.files.model import Picture, Source, Unreadable
 from bot.files.sandbox import Job, Sandbox
 from bot.files.sniff import Kind, Sniffed, sniff
 from bot.files.wire import Reason
+from bot.kernel.values import dataclass
 
 # Messages API, "Vision": 5 MB per image counted on its base64 text, 8,000 px a side; above 1,568 px on the long edge
 # the model's side scales it down anyway.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
 
 from bot.files.wire import Reason
 from bot.kernel.ids import BlobHash
+from bot.kernel.values import dataclass
 
 __all__ = ["Extracted", "KeptFile", "Limits", "Picture", "Reason", "Source", "StoredBlob", "Unreadable"]
 

@@ -13,7 +13,7 @@ import sysconfig
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ from bot.files.blobs import in_words
 from bot.files.lockdown import Protection
 from bot.files.model import Limits, Source, Unreadable
 from bot.files.wire import HEADER_BYTES, Garbled, Output, Reason, Refused, read_answer
+from bot.kernel.values import dataclass
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CHILD = Path(__file__).resolve().with_name("child.py")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
@@ -11,6 +10,7 @@ from bot.files.images import Shrinker
 from bot.files.model import Extracted, Picture, Unreadable
 from bot.files.sniff import Kind, sniff
 from bot.kernel.ids import BlobHash
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

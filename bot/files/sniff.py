@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.files.office import OLE_MAGIC, ole_type, zip_type
+from bot.kernel.values import dataclass
 
 TEXT_SAMPLE = 64 * 1024
 

@@ -7,7 +7,6 @@ library of a channel that is switched off is never imported.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +19,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, OutboxId, TurnId
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 
 
 class NotReadyError(TransientError):

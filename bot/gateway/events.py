@@ -7,12 +7,12 @@ Keys and refs start with the channel's name and a colon. Times are aware UTC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
 from bot.kernel.ids import BlobHash
+from bot.kernel.values import dataclass
 
 
 class Proof(StrEnum):

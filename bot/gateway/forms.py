@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bot.kernel.values import dataclass
 
 LONGEST_VALUE = 3_000
 """Characters (Slack, plain-text input `initial_value`; Discord takes 4,000, a Telegram message 4,096)."""

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from bot.gateway.events import ReplyPath
 from bot.kernel.ids import BlobHash
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

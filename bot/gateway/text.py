@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from bot.kernel.values import dataclass
 
 _MAX_NESTING = 40
 """Deeper blocks than this are read as plain text (the parser would drop them)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from bot.gateway.text import (
@@ -28,6 +27,7 @@ from bot.gateway.text import (
     inline_text,
 )
 from bot.gateway.text_units import columns
+from bot.kernel.values import dataclass
 
 _BETWEEN = " | "
 _KEPT = 2_000

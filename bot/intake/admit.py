@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.audit.events import Refusal
@@ -18,6 +17,7 @@ from bot.gateway.events import (
     Sender,
 )
 from bot.intake.tables import Hold
+from bot.kernel.values import dataclass
 from bot.people.model import Person
 
 _CODE = re.compile(

@@ -4,13 +4,13 @@ have been answered since, in the life that was lost."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from bot.intake.tables import InState, inbox
 from bot.kernel.ids import InboxId, SessionId
+from bot.kernel.values import dataclass
 from bot.sessions.tables import OCCUPYING, TurnState, turn
 from bot.storage.database import Tx
 from bot.storage.metadata import exactly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from bot.gateway.channel import Accepted
 from bot.gateway.operations import Reply
 from bot.intake.store import Row
 from bot.kernel.ids import BootId, MessageId, PersonId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.outbox.service import Outbox, Queued
 from bot.outbox.store import Origin
 from bot.outbox.store import Row as Sent

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -22,6 +21,7 @@ from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.ids import BootId, InboxId, SessionId, new_id
 from bot.kernel.supervise import Bug, attempt, to_the_end
+from bot.kernel.values import dataclass
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
 from bot.people import store as people

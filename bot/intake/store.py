@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ from bot.gateway.codec import dump_event, load_event
 from bot.gateway.events import InboundEvent, MessageEdited
 from bot.intake.tables import Hold, InState, cursor, inbox, refusal, seen
 from bot.kernel.ids import InboxId, PersonId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.storage.database import Tx
 from bot.storage.metadata import exactly
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from bot.kernel.ids import BlobHash, ClaimId, MessageId, OutboxId, SessionId, TurnId
+from bot.kernel.values import dataclass
 
 FORGOTTEN = "[forgotten]"
 """Stands where words were."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from datetime import timedelta
+
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

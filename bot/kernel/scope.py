@@ -5,9 +5,8 @@ A `Scope` says on whose behalf; `bot.sessions` alone turns it into a `Visible`: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bot.kernel.ids import PersonId, SessionId
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Coroutine
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError
+from bot.kernel.values import dataclass
 
 log = logging.getLogger(__name__)
 

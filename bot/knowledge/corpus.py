@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bot.kernel.values import dataclass
 from bot.knowledge.cutting import Section, cut
 
 FOLDER = Path(__file__).parent / "corpus"

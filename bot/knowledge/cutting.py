@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from bot.kernel.values import dataclass
 
 PAGE_END = "\f"
 CHUNK = 900

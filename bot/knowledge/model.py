@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BlobHash, ChunkId, DocumentId, InboxId, PersonId, SectionId, SessionId
+from bot.kernel.values import dataclass
 from bot.people.model import Person, Role
 from bot.sessions.audience import Audience
 from bot.sessions.visible import CompanyView

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import ChunkId, DocumentId, SectionId, new_id
+from bot.kernel.values import dataclass
 from bot.knowledge.cutting import Section
 from bot.knowledge.model import Origin, Status
 from bot.knowledge.tables import FULL_TEXT, chunk, document, document_department, section

@@ -6,11 +6,10 @@ the answer to judge; here stands what was asked where, and that each question is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
 
 from bot.kernel.ids import DocumentId, OutboxId, TurnId
+from bot.kernel.values import dataclass
 from bot.knowledge import store
 from bot.knowledge.model import Document
 from bot.knowledge.tables import document, question

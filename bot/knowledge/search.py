@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import ChunkId, SectionId
 from bot.kernel.scope import Scope
+from bot.kernel.values import dataclass
 from bot.knowledge import passages, quoting, store
 from bot.knowledge.model import CORPUS, SectionText, Stub, audiences
 from bot.knowledge.passages import Row, View

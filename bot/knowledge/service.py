@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -25,6 +24,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import BlobHash, DocumentId, InboxId, SectionId, SessionId, TurnId
 from bot.kernel.scope import OperatorScope, Scope
+from bot.kernel.values import dataclass
 from bot.knowledge import cutting, passages, questions, store
 from bot.knowledge.cutting import Section
 from bot.knowledge.model import (

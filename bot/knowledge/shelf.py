@@ -4,12 +4,12 @@ whoever decides, what there is to decide on. Every reader takes a scope, and SQL
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import DocumentId, PersonId, SectionId
 from bot.kernel.scope import OperatorScope, PersonScope, Scope
+from bot.kernel.values import dataclass
 from bot.knowledge import store
 from bot.knowledge.model import Document, Origin, Status, audiences, may_decide
 from bot.knowledge.tables import chunk, document, section

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor, KnowledgeDecided, KnowledgeIngested, KnowledgeRemoved, Record
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import BlobHash, DocumentId, InboxId, PersonId, SessionId, new_id
+from bot.kernel.values import dataclass
 from bot.knowledge import passages
 from bot.knowledge.model import CORPUS, Document, KnowledgeError, Origin, Status, may_move, name_key
 from bot.knowledge.tables import document, document_department, question

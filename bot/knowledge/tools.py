@@ -4,11 +4,11 @@ model's. Each answer brings the payload that the caller audits in the transactio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bot.audit.events import KnowledgeRetrieved
 from bot.kernel.ids import SectionId
 from bot.kernel.scope import Scope
+from bot.kernel.values import dataclass
 from bot.knowledge import quoting
 from bot.knowledge.model import SectionText, Stub
 from bot.knowledge.search import Search

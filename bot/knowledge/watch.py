@@ -8,13 +8,13 @@ import logging
 import os
 import stat
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bot.files.blobs import BlobFolder, TooLarge
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
+from bot.kernel.values import dataclass
 from bot.knowledge import store
 from bot.knowledge.model import Document, Origin
 from bot.knowledge.service import Bringing, Library

@@ -8,13 +8,13 @@ the transaction that says that it was done. So it happens once, whenever the pro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import OutboxId
+from bot.kernel.values import dataclass
 from bot.ledger.model import Payload, Proposal
 from bot.storage.database import Tx
 

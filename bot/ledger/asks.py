@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import OutboxId, PersonId, ProposalId, new_id
+from bot.kernel.values import dataclass
 from bot.ledger.model import Proposal, State
 from bot.ledger.tables import ASKER, proposal, proposal_ask
 from bot.outbox.tables import OutState

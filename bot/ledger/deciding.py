@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.ledger.model import (
     APPROVED,
     ConflictError,

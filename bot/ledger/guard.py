@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId
+from bot.kernel.values import dataclass
 from bot.ledger.actions import NotBefore
 from bot.ledger.model import Op, Payload, Proposal, State
 from bot.ledger.rules import outside_quiet_hours

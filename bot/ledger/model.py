@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId, TurnId
+from bot.kernel.values import dataclass
 
 
 class State(StrEnum):

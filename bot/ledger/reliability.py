@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.kernel.values import dataclass
 from bot.ledger.model import Op, Severity, State
 from bot.ledger.tables import proposal_event
 

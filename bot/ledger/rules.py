@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.people.model import Person, Role
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.gateway.operations import Ask, OutboundOp
+from bot.kernel.values import dataclass
 
 PREFIX = "ledger:"
 _CODE_BYTES = 12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from bot.audit.events_ledger import BreakerTripped, ClassModeChanged, ProposalRe
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId, TurnId, new_id
+from bot.kernel.values import dataclass
 from bot.ledger import deciding, reliability, store
 from bot.ledger.actions import Action, NotBefore, Sending
 from bot.ledger.model import (

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from bot.kernel.errors import OpenExecutiveError, TransientError
+from bot.kernel.values import dataclass
 from bot.llm import tokens
 from bot.llm.model import (
     BadImageError,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, cast
 
+from bot.kernel.values import dataclass
 from bot.llm.model import (
     Block,
     CacheMark,

@@ -7,13 +7,13 @@ and a month, is the company's, by its time zone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.llm.model import Usage
 
 MICROS = 1_000_000

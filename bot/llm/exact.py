@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from bot.llm import lexical
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,]\d+)*(?:['’]s\b)?")

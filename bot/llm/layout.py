@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from bot.kernel.values import dataclass
 from bot.llm.model import Message, Text
 
 _OPENING = re.compile(r"\s*<([A-Za-z][\w.-]*)((?:\s+[\w.-]+=\"[^\"]*\")*)\s*>")

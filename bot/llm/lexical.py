@@ -10,7 +10,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from bot.kernel.values import dataclass
 
 ENOUGH = 0.5
 """Least share of a question's weight that a sentence must carry."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from bot.audit.events import Actor, BudgetRefused, BudgetWarned, Record
@@ -21,6 +21,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import new_id
+from bot.kernel.values import dataclass
 from bot.llm import spending as store
 from bot.llm import tokens, window
 from bot.llm.budget import (

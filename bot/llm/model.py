@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Literal, Protocol
 
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 
 class CacheMark(StrEnum):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+from bot.kernel.values import dataclass
 from bot.llm import exact, lexical, offline_acting, offline_memory, offline_scheduling, offline_tools, tokens
 from bot.llm.layout import Words, words
 from bot.llm.model import (

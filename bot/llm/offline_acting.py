@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from bot.llm.layout import Words
 from bot.llm.model import Request, ToolResult, ToolUse
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from bot.kernel.values import dataclass
 from bot.llm import exact, lexical
 from bot.llm.layout import Words, plain
 from bot.llm.model import Message, Text

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from bot.llm import lexical
 from bot.llm.layout import plain
 from bot.llm.model import Request, ToolResult, ToolUse

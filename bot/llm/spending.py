@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
 import sqlalchemy as sa
 
+from bot.kernel.values import dataclass
 from bot.llm.budget import Limit, Purpose, Spender
 from bot.llm.model import Usage
 from bot.llm.tables import budget_warning, spend

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum, auto
 from typing import Any
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from bot.gateway.events import PlaceKind
 from bot.kernel.ids import ClaimId, PersonId, SessionId, TurnId
 from bot.kernel.scope import DepartmentScope, PersonScope
+from bot.kernel.values import dataclass
 from bot.memory.model import EXECUTIVE, STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Trust, Visibility
 from bot.memory.rows import claim_of, earlier, evidence_value
 from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence

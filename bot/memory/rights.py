@@ -7,11 +7,11 @@ company is to see needs a principal's word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
 from bot.gateway.events import PlaceKind, Proof
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.memory.model import EXECUTIVE, Claim, Held, Trust
 from bot.people.model import Role
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum, auto
 from typing import Protocol
@@ -18,6 +17,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, MessageId, PersonId
 from bot.kernel.scope import Scope, SessionScope
+from bot.kernel.values import dataclass
 from bot.memory import moves, reading, rights, store
 from bot.memory.model import EXECUTIVE, Claim, ConflictError, Status, Visibility, Work
 from bot.memory.moves import Move

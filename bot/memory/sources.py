@@ -6,7 +6,6 @@ put into words or confirmed no longer rests on the message.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -14,6 +13,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import ClaimId, MessageId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.memory import store
 from bot.memory.model import Claim, Op, Source
 from bot.memory.tables import evidence

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId
+from bot.kernel.values import dataclass
 from bot.memory.model import Op, Source, Status, Support
 from bot.memory.tables import claim, claim_event, claim_event_text, evidence
 from bot.sessions.tables import message

@@ -7,13 +7,13 @@ not hold. Listed are the messages of the session's current epochs, no others: no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.kernel.scope import SessionScope
+from bot.kernel.values import dataclass
 from bot.memory import reading
 from bot.memory.model import HANDLE, STANDING, Op, Status, Support
 from bot.memory.reading import Purpose

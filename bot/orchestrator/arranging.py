@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -14,6 +13,7 @@ from bot.audit.events import Actor
 from bot.gateway.text_write import literal
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import JobId, PersonId, ProposalId, SessionId, TurnId, new_id
+from bot.kernel.values import dataclass
 from bot.ledger.service import Ledger
 from bot.ledger.service import Wish as Asked
 from bot.people import store as people

@@ -8,7 +8,8 @@ way is an ordinary message.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from bot.kernel.values import dataclass
 
 LONGEST = 2_000
 """Characters of own words in which a request is looked for."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,6 +22,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, DocumentId, InboxId, MessageId, PersonId, TurnId
 from bot.kernel.supervise import to_the_end
+from bot.kernel.values import dataclass
 from bot.knowledge import questions
 from bot.knowledge import store as documents
 from bot.knowledge.model import Document, Origin, Status, may_bring, may_decide

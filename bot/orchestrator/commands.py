@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Protocol
@@ -13,6 +12,7 @@ from bot.audit.recorder import Recorder
 from bot.gateway.commands import COMMANDS
 from bot.gateway.events import CommandInvoked, PlaceKind, Proof
 from bot.kernel.ids import ClaimId, SessionId
+from bot.kernel.values import dataclass
 from bot.llm import budget
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter

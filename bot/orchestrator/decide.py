@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bot.gateway.text_write import literal
+from bot.kernel.values import dataclass
 from bot.llm.model import Finished, StopReason, Text
 from bot.orchestrator.tools import Source
 

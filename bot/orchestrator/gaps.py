@@ -8,7 +8,6 @@ outlive the process.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from bot.gateway.channel import Channel
 from bot.intake import store as inbox
 from bot.kernel.clock import Clock
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.scheduler import gate
 from bot.storage.database import Database, Tx
 

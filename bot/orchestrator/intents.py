@@ -4,10 +4,10 @@ answered, and once."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.kernel.ids import SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.storage.database import Tx
 
 

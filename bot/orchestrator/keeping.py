@@ -8,7 +8,6 @@ answered by the model as always.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from bot.intake import store as inbox
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import InboxId, MessageId
 from bot.kernel.scope import SessionScope
+from bot.kernel.values import dataclass
 from bot.knowledge import questions
 from bot.knowledge.model import KnowledgeError, Status, audience_for, checked_audience, may_bring, may_decide, name_key
 from bot.knowledge.questions import Question

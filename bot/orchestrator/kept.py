@@ -13,7 +13,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from bot.kernel.ids import MessageId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.llm.budget import Purpose
 from bot.llm.metered import Asked
 from bot.llm.model import (

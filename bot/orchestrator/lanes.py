@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bug, Supervisor, attempt, cancel, start
+from bot.kernel.values import dataclass
 from bot.llm.budget import OverBudgetError
 from bot.llm.metered import spending
 from bot.llm.model import ContextTooLongError, CredentialsError

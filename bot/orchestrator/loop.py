@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.audit.events import Payload
 from bot.gateway.text_links import addresses
+from bot.kernel.values import dataclass
 from bot.llm.converse import converse
 from bot.llm.model import (
     Finished,

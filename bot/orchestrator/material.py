@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bot.files.names import clean_names
 from bot.files.service import Files
 from bot.gateway.channel import Channel
 from bot.gateway.events import Attachment
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 from bot.llm.model import Image
 from bot.sessions.transcript import File
 

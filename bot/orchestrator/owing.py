@@ -5,12 +5,12 @@ once more what they were shown before a stretch in which their press cannot have
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import PersonId, ProposalId
+from bot.kernel.values import dataclass
 from bot.ledger import asks, rules, store
 from bot.ledger.model import Proposal
 from bot.ledger.rules import Rules

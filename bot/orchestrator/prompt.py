@@ -8,13 +8,14 @@ before the history's end; the context is not stored, so that a turn reads the sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from bot.gateway.events import Body, SpanKind
 from bot.gateway.text_links import addresses
 from bot.kernel.ids import MessageId, TurnId
+from bot.kernel.values import dataclass
 from bot.llm import tokens
 from bot.llm.model import Block, CacheMark, Image, Message, Request, Text
 from bot.llm.window import shortened

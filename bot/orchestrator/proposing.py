@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -21,6 +20,7 @@ from bot.intake import store as inbox
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import ClaimId, ProposalId, new_id
 from bot.kernel.scope import SessionScope
+from bot.kernel.values import dataclass
 from bot.ledger import guard, store
 from bot.ledger.acting.payload import LONGEST_LINE, LONGEST_TEXT
 from bot.ledger.acting.profile import version_of

@@ -4,7 +4,6 @@ and, as a principal, everybody's."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -14,6 +13,7 @@ from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 from bot.ledger.service import Ledger
 from bot.orchestrator import today
 from bot.orchestrator.arranging import Arranging

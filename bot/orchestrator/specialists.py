@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Literal
@@ -21,6 +20,7 @@ from bot.audit.events import SpecialistConsulted
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.supervise import Bug, attempt
+from bot.kernel.values import dataclass
 from bot.llm.model import CacheMark, Effort, Message, Model, Request, StopReason, Text, Usage
 from bot.orchestrator import loop
 from bot.orchestrator.tools import Asker, Outcome, Registry, Tool

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bot.gateway.text_write import literal
+from bot.kernel.values import dataclass
 from bot.memory.model import EXECUTIVE, Claim, Event, Evidence, Held, Op, Source, Status, Visibility
 from bot.memory.rights import No, Verdict
 
@@ -99,6 +99,7 @@ class Words:
         state += ["its message was deleted"] if of.source is Source.DELETED else []
         state += ["put into words by a person"] if of.by_person else []
         state += [f"owner {literal(self.names.get(of.owner, of.owner))}"] if of.owner else []
+        state += [f"owner {literal(of.owner_name)}, not of the roster"] if of.owner_name else []
         state += [f"due {of.due.isoformat()}"] if of.due else []
         if of.valid_from or of.valid_to:
             begins = f"from {self.day(of.valid_from)} " if of.valid_from else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import sqlalchemy as sa
 
 from bot.audit.recorder import Recorder
 from bot.gateway.text_write import literal
+from bot.kernel.values import dataclass
 from bot.ledger import showing
 from bot.ledger import store as proposals
 from bot.ledger.model import Proposal, State

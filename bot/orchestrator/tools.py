@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -22,6 +22,7 @@ from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.ids import TurnId
 from bot.kernel.scope import SessionScope
 from bot.kernel.supervise import Bug, attempt
+from bot.kernel.values import dataclass
 from bot.llm.model import Tool as Spec
 from bot.llm.model import ToolResult, ToolUse
 from bot.orchestrator.intents import Intent

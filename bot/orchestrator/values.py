@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.audit.recorder import Recorder
@@ -14,6 +13,7 @@ from bot.gateway.events import CommandInvoked, MessageReceived, ReplyPath
 from bot.intake import store as inbox
 from bot.kernel.clock import Clock
 from bot.kernel.ids import BootId, PersonId
+from bot.kernel.values import dataclass
 from bot.llm.budget import Spender
 from bot.llm.metered import Meter
 from bot.llm.model import Model

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -19,6 +18,7 @@ from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId, ProposalId
+from bot.kernel.values import dataclass
 from bot.ledger import asks, showing, store
 from bot.ledger.asks import Ask
 from bot.ledger.deciding import RefusedError

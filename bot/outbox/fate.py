@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import OutboxId
+from bot.kernel.values import dataclass
 from bot.outbox.tables import OutState, outbox
 
 _UNKNOWABLE = ("uncertain", "restored")

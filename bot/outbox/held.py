@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor, DeliveryParked, DeliveryReleased, Record
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import OutboxId
+from bot.kernel.values import dataclass
 from bot.outbox.store import PARKED, WAITING
 from bot.outbox.tables import OutState, outbox
 from bot.storage.database import Tx

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ from bot.kernel.errors import TransientError
 from bot.kernel.ids import BootId, OutboxId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bell, Bug, Supervisor, attempt, to_the_end
+from bot.kernel.values import dataclass
 from bot.outbox import growth, store
 from bot.outbox.store import NOT_READY, Origin, Row
 from bot.outbox.tables import OutState, Policy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 from bot.gateway.codec import dump_operation, load_operation
 from bot.gateway.operations import OutboundOp
 from bot.kernel.ids import BootId, OutboxId, SessionId, TurnId, new_id
+from bot.kernel.values import dataclass
 from bot.outbox.tables import OutState, Policy, outbox
 from bot.storage.database import Tx
 from bot.storage.metadata import among, exactly

@@ -4,13 +4,13 @@ value; what to do about it is decided in `service` inside a transaction."""
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.gateway.channel import Channel, NotReadyError, TargetGoneError
 from bot.gateway.operations import CannotTell, NotSent, Receipt
 from bot.kernel.errors import PermanentError, TransientError, UncertainError
 from bot.kernel.supervise import Bug, attempt
+from bot.kernel.values import dataclass
 from bot.outbox.store import Row
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ under way. Whose person is not active any more is out with the next request.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
@@ -19,6 +18,7 @@ from bot.audit.events import Actor, AuthLogin, AuthLogout, Record
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId, new_id
+from bot.kernel.values import dataclass
 from bot.people import store
 from bot.people.model import Person
 from bot.people.tables import browser_session, sign_in_link

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 
 MOST_DEACTIVATED = 3
 """A start that would deactivate more people than this is taken for a damaged settings file."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -18,6 +17,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor, PairingCode, PairingRequested, PersonPaired, Record
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import ALPHABET, PersonId, new_id
+from bot.kernel.values import dataclass
 from bot.people import store
 from bot.people.model import Handle, Origin, Person, Role
 from bot.people.tables import pairing_code, pairing_request

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
@@ -19,6 +18,7 @@ from bot.audit.events import Actor, AuthLogin, Record, TokenChanged
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId, new_id
+from bot.kernel.values import dataclass
 from bot.people import store
 from bot.people.model import Person
 from bot.people.tables import access_token

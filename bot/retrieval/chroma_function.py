@@ -4,11 +4,11 @@ to open one with another. Importing this imports Chroma."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chromadb.api.types import Documents, EmbeddingFunction, Embeddings, Space
 
+from bot.kernel.values import dataclass
 from bot.retrieval.embedder import Embedder, EmbedderError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.kernel.values import dataclass
 from bot.retrieval.stopwords import STOP_WORDS
 
 MOST_TERMS = 6

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from bot.kernel.values import dataclass
 
 K = TypeVar("K", bound=Hashable)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -19,6 +18,7 @@ from typing import ParamSpec, TypeVar
 
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import Supervisor, cancel
+from bot.kernel.values import dataclass
 from bot.retrieval import numbers, store, vectors
 from bot.retrieval.embedder import Embedder, EmbedderError
 from bot.retrieval.vectors import Generation, Near, Serving, VectorsError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.kernel.values import dataclass
 from bot.retrieval.tables import embedding
 from bot.storage.database import Tx
 

@@ -21,11 +21,11 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.kernel.errors import TransientError
+from bot.kernel.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

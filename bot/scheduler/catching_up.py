@@ -6,10 +6,10 @@ recorded as skipped. So three days of silence end in at most one run a job, not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
+from bot.kernel.values import dataclass
 from bot.scheduler.model import Job
 from bot.scheduler.triggers import instants, next_after
 

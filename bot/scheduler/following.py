@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from bot.kernel.clock import Clock
 from bot.kernel.ids import JobId, OutboxId
+from bot.kernel.values import dataclass
 from bot.outbox import fate
 from bot.outbox.fate import Fate
 from bot.scheduler.model import Delivery

@@ -7,7 +7,6 @@ taken over: its outcome is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -16,6 +15,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from bot.audit.events import Actor, Record
 from bot.audit.events_ledger import SchedulerGateTaken
 from bot.audit.recorder import Recorder
+from bot.kernel.values import dataclass
 from bot.scheduler.tables import gate
 from bot.storage.database import Tx
 

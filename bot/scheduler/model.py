@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from bot.kernel.ids import JobId, PersonId, SessionId
+from bot.kernel.values import dataclass
 
 
 class Kind(StrEnum):

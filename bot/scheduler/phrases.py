@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from bot.kernel.values import dataclass
 from bot.scheduler.model import Cron, Every, Kind, Once, Rule
 from bot.scheduler.when import Read, read
 from bot.scheduler.when_rule import UnclearError

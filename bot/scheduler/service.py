@@ -7,7 +7,6 @@ approved (`proposal`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -17,6 +16,7 @@ from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import JobId, PersonId, ProposalId, SessionId, new_id
+from bot.kernel.values import dataclass
 from bot.people import store as people
 from bot.people.model import Person, Role
 from bot.scheduler import store, triggers, wording

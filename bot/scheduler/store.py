@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from bot.audit.events_ledger import ScheduleChanged, ScheduleCreated, ScheduleFi
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import JobId, OutboxId, PersonId, ProposalId, SessionId
+from bot.kernel.values import dataclass
 from bot.scheduler.catching_up import Due
 from bot.scheduler.gate import ACTOR, holds
 from bot.scheduler.model import (

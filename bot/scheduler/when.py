@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from bot.kernel.values import dataclass
 from bot.scheduler.model import Rule
 from bot.scheduler.when_rule import Draft, UnclearError, rule_of
 from bot.scheduler.when_words import ALONE, DAYPARTS, MONTHS, NUMBERS, UNITS, WEEKDAYS, any_of

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 from bot.scheduler.model import Cron, Every, Once, Rule
 from bot.scheduler.triggers import instant_of
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.supervise import Bell, Bug, Supervisor, attempt, to_the_end
+from bot.kernel.values import dataclass
 from bot.scheduler import gate, store
 from bot.scheduler.catching_up import due
 from bot.scheduler.model import Kind, Run

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.gateway.events import PlaceKind
+from bot.kernel.values import dataclass
 
 
 class Audience(StrEnum):

@@ -8,7 +8,6 @@ anew from what is left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 
 from bot.kernel.ids import SessionId, TurnId, new_id
 from bot.kernel.scope import SessionScope
+from bot.kernel.values import dataclass
 from bot.sessions.tables import message, session, summary
 from bot.sessions.transcript import Said, said_of
 from bot.storage.database import Tx

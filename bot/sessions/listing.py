@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import SessionId
+from bot.kernel.values import dataclass
 from bot.sessions.tables import message, place, session, summary, turn
 
 

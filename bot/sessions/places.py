@@ -4,7 +4,7 @@ epoch of the room's sessions, so that what was said before is no longer shown th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from bot.audit.events import SYSTEM, Actor, Record, RoomChanged
 from bot.audit.recorder import Recorder
 from bot.gateway.events import Place, PlaceKind, ReplyPath
 from bot.kernel.ids import SessionId
+from bot.kernel.values import dataclass
 from bot.people import store as people
 from bot.people.model import Person
 from bot.sessions.audience import Audience, Evidence, judge

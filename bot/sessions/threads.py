@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor, Record, SessionChanged
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import SessionId, new_id
+from bot.kernel.values import dataclass
 from bot.sessions.audience import Audience
 from bot.sessions.manners import Hearing
 from bot.sessions.tables import OCCUPYING, participant, place, session, thread, turn

@@ -11,7 +11,6 @@ A page looks through `MOST_LOOKED_AT` entries at most, along one index; one that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -20,6 +19,7 @@ from bot.audit.tables import audit, content
 from bot.audit.timeline import Entry, entry_of
 from bot.kernel.ids import PersonId, SessionId, TurnId
 from bot.kernel.scope import PersonScope
+from bot.kernel.values import dataclass
 from bot.sessions.tables import place, session
 from bot.sessions.visible import ever_in, visible
 from bot.storage.metadata import exactly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from bot.gateway.events import Body, Proof, Span, SpanKind
 from bot.kernel.ids import BlobHash, MessageId, PersonId, SessionId, TurnId
 from bot.kernel.scope import SessionScope
+from bot.kernel.values import dataclass
 from bot.sessions.tables import message, session, summary
 from bot.sessions.turns import Turn
 from bot.storage.database import Tx

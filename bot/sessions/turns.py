@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import BootId, SessionId, TurnId, new_id
+from bot.kernel.values import dataclass
 from bot.sessions.tables import OCCUPYING, TurnState, session
 from bot.sessions.tables import turn as turn_table
 from bot.storage.database import Tx

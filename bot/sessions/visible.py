@@ -7,13 +7,14 @@ belongs to the department, and an `external` room sees what is public.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from bot.kernel.ids import PersonId, SessionId
 from bot.kernel.scope import DepartmentScope, OperatorScope, PersonScope, Scope, SessionScope
+from bot.kernel.values import dataclass
 from bot.people import store as people
 from bot.people.model import Person, Role
 from bot.people.tables import handle

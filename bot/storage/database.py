@@ -13,7 +13,7 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -23,6 +23,7 @@ from sqlalchemy.util import greenlet_spawn
 
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import to_the_end
+from bot.kernel.values import dataclass
 from bot.storage import driver, migrate
 from bot.storage.metadata import metadata
 

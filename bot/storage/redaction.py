@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from bot.kernel.erasing import Erased, Words
 from bot.kernel.ids import MessageId, TurnId
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

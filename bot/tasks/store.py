@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from bot.audit.events import Actor, Record, TaskChanged
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import BootId, TaskId, new_id
+from bot.kernel.values import dataclass
 from bot.storage.database import Tx
 from bot.tasks.tables import PENDING, WAITING, TaskState, task
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -14,6 +13,7 @@ from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BootId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bell, Bug, Supervisor, attempt, to_the_end
+from bot.kernel.values import dataclass
 from bot.storage.database import Database, Tx
 from bot.tasks import store
 from bot.tasks.store import Task

@@ -12,7 +12,6 @@ import logging
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +24,7 @@ from discord.http import Route
 from bot.gateway.channel import NotReadyError
 from bot.kernel.clock import Clock
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from channels.discord.errors import REQUEST_ERRORS, RequestError
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 
 import discord
@@ -17,6 +16,7 @@ import discord
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, TransientError
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from channels.discord.client import Api
 from channels.discord.errors import REQUEST_ERRORS, RequestError, translate
 from channels.discord.keys import message_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 NAME = "discord"
 _EPOCH = datetime(2015, 1, 1, tzinfo=UTC)

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Bug, attempt, cancel, start
+from bot.kernel.values import dataclass
 from channels.discord.client import Api, Client, point_at, wanted_intents
 from channels.discord.errors import CREDENTIALS_REFUSED, REQUEST_ERRORS, translate
 from channels.discord.state import State

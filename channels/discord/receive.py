@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +26,7 @@ from bot.gateway.events import (
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.retry import Backoff
+from bot.kernel.values import dataclass
 from channels.discord import mapping, memberships, presses
 from channels.discord.client import Api
 from channels.discord.content import Payload

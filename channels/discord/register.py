@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 
 from bot.gateway.channel import Cursor, Inbox
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from channels.discord.keys import cursor_name, snowflake_at
 
 log = logging.getLogger(__name__)

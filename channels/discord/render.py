@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.gateway.operations import OpenThread, OutboundOp, Reply, Send
 from bot.gateway.text import Document, parse
 from bot.gateway.text_layout import Bare, Measure, plain, render, shown
 from bot.gateway.text_split import split
+from bot.kernel.values import dataclass
 
 MAX_TEXT = 2000
 """Code points of `content` (Discord, Create Message)."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.gateway.channel import Inbox
@@ -15,6 +14,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, TransientError
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import attempt, cancel, start
+from bot.kernel.values import dataclass
 from channels.discord.client import Api
 from channels.discord.errors import REQUEST_ERRORS, translate
 from channels.discord.places import Places

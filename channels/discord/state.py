@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.gateway.channel import Health
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bot.gateway.events import Nature, Place, PlaceKind, Proof, Sender, Thread
+from bot.kernel.values import dataclass
 from channels.discord.content import Payload, name_of
 from channels.discord.keys import direct_key, thread_key
 

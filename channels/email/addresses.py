@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from channels.email.charset import decode_header, one_line, well_formed
 
 MAX_NAME = 64

@@ -11,7 +11,6 @@ import email.policy
 import email.utils
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
 from email.message import EmailMessage
@@ -20,6 +19,7 @@ from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Send
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import OutboxId
+from bot.kernel.values import dataclass
 from channels.email.addresses import ascii_domain, parse_one
 from channels.email.charset import one_line, well_formed
 from channels.email.files import clean

@@ -7,9 +7,9 @@ becomes a conversation.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from bot.gateway.events import Outcome
+from bot.kernel.values import dataclass
 from channels.email.addresses import Mailbox
 from channels.email.charset import one_line
 from channels.email.fields import Fields

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from bot.kernel.values import dataclass
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -13,12 +13,12 @@ import re
 import socket
 import ssl
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NoReturn, Self
 
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import cancel, start
+from bot.kernel.values import dataclass
 from channels.email.charset import one_line
 from channels.email.imap_wire import Line, mailbox_name, quoted, read_line
 

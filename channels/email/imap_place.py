@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
+
+from bot.kernel.values import dataclass
 
 EVER = datetime.min.replace(tzinfo=UTC)
 """`since` of who wants all mail."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from channels.email.charset import one_line
 
 _LITERAL = re.compile(rb"\{(\d+)\+?\}\Z")

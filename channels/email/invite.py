@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from bot.kernel.values import dataclass
 from channels.email.charset import one_line
 
 NOT_QUESTIONS = frozenset({"REPLY", "CANCEL", "REFRESH", "DECLINECOUNTER"})

@@ -11,12 +11,12 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import OutboxId
+from bot.kernel.values import dataclass
 
 log = logging.getLogger(__name__)
 

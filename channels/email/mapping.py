@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from bot.gateway import commands
@@ -32,6 +32,7 @@ from bot.gateway.events import (
     SpanKind,
 )
 from bot.kernel.ids import BlobHash
+from bot.kernel.values import dataclass
 from channels.email import dsn, fields, guards, quote
 from channels.email.addresses import Mailbox, is_ours, mailboxes, only_mailbox, parse_one
 from channels.email.dates import parse_date

@@ -11,12 +11,12 @@ import email.parser
 import email.policy
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from email.message import Message
 from email.utils import collapse_rfc2231_value
 from itertools import islice
 from typing import TypeVar
 
+from bot.kernel.values import dataclass
 from channels.email import fields, files, flowed, html, invite
 from channels.email.charset import decode, decode_header, escaped_bytes
 from channels.email.html import Rendering

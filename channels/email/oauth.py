@@ -11,12 +11,13 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from bot.kernel.clock import Clock
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
+from bot.kernel.values import dataclass
 from config.schema import OAuth
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
 from bot.gateway.events import Proof
+from bot.kernel.values import dataclass
 from channels.email import dmarc, fields, results, signed
 from channels.email.addresses import ascii_domain, mailboxes, only_mailbox, parse_one
 from channels.email.dates import parse_date

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from bot.gateway.events import Span, SpanKind
+from bot.kernel.values import dataclass
 from channels.email import quote_words as words
 
 _OWN, _QUOTED, _FORWARDED, _SIGNATURE = SpanKind.OWN, SpanKind.QUOTED, SpanKind.FORWARDED, SpanKind.SIGNATURE

@@ -7,8 +7,8 @@ unbroken group: a server adds its results above what it received, so what stands
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from channels.email.charset import one_line
 
 _MAX_VALUE = 4_000

@@ -14,7 +14,7 @@ import ipaddress
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from aiosmtpd.smtp import SMTP
@@ -22,6 +22,7 @@ from aiosmtpd.smtp import Envelope as SmtpEnvelope
 from aiosmtpd.smtp import Session as SmtpSession
 
 from bot.kernel.errors import TransientError
+from bot.kernel.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ import logging
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
 
+from bot.kernel.values import dataclass
 from channels.email.fields import head
 from channels.email.resolver import DnsFailure, Kind, Resolver
 

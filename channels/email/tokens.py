@@ -13,9 +13,10 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from bot.kernel.ids import ALPHABET, LENGTH
+from bot.kernel.values import dataclass
 from channels.email.addresses import ascii_domain, base
 
 MAC_BYTES = 10

@@ -11,13 +11,14 @@ import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from bot.gateway.events import PlaceKind
 from bot.kernel.clock import Clock
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from channels.slack.client import Client
 from channels.slack.errors import Failure
 from channels.slack.state import State

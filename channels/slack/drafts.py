@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from channels.slack.client import Client
 from channels.slack.errors import Failure, code_of, translate
 from channels.slack.keys import Target, message_of

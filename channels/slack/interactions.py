@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.gateway.commands import parse
@@ -19,6 +18,7 @@ from bot.gateway.events import (
     Thread,
 )
 from bot.gateway.forms import LONGEST_VALUE, Form
+from bot.kernel.values import dataclass
 from channels.slack.keys import Pressed, place_key, ref
 from channels.slack.surroundings import Payload, Surroundings
 from channels.slack.words import attachments_of, body_of, forwarded

@@ -7,10 +7,10 @@ ref is `slack:<team>:<conversation>:<ts>`. A `ts` is a decimal string and stays 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 NAME = "slack"
 _TS = re.compile(r"\d{1,12}\.\d{1,9}")

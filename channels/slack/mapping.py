@@ -6,8 +6,6 @@ one turn. Without the app's own verified account (`Me`) nothing can be mapped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bot.gateway.commands import typed
 from bot.gateway.events import (
     Addressed,
@@ -25,6 +23,7 @@ from bot.gateway.events import (
     SpanKind,
     Thread,
 )
+from bot.kernel.values import dataclass
 from channels.slack.directory import Me
 from channels.slack.keys import instant, place_key, ref, thread_key
 from channels.slack.surroundings import Payload, Surroundings, partner

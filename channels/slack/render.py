@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.gateway.operations import Choice, OutboundOp, OutFile, Reply, Send
 from bot.gateway.text import (
@@ -32,6 +32,7 @@ from bot.gateway.text import (
 from bot.gateway.text_layout import Bare, Measure, plain, render, shown
 from bot.gateway.text_split import split
 from bot.gateway.text_units import boundary_before, utf16_len
+from bot.kernel.values import dataclass
 
 JsonObject = dict[str, object]
 

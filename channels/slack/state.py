@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from bot.gateway.channel import Health
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from channels.slack.errors import CREDENTIALS, CREDENTIALS_REFUSED, code_of, scope_of
 from channels.slack.manifest import HEARING, explain
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bot.gateway.events import Nature, Place, PlaceKind, Proof, Sender, Thread
+from bot.kernel.values import dataclass
 from channels.slack.directory import Me, PersonFact, PlaceFact, clean_name
 from channels.slack.keys import place_key, thread_key
 

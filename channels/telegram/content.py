@@ -6,12 +6,12 @@ Entity offsets and lengths are UTF-16 units (Bot API, MessageEntity).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from telegram import Message, MessageEntity
 
 from bot.gateway.events import Attachment, Body, Span, SpanKind
 from bot.gateway.text_units import utf16_span
+from bot.kernel.values import dataclass
 
 MAX_QUOTE = 4096
 _QUOTES = (MessageEntity.BLOCKQUOTE, MessageEntity.EXPANDABLE_BLOCKQUOTE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 
 from telegram.constants import ChatAction, ParseMode
@@ -17,6 +16,7 @@ from telegram.error import RetryAfter, TelegramError
 from bot.kernel.clock import Clock
 from bot.kernel.errors import TransientError
 from bot.kernel.ids import TurnId
+from bot.kernel.values import dataclass
 from channels.telegram.client import Client
 from channels.telegram.errors import translate
 from channels.telegram.keys import Target

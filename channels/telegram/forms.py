@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from telegram import ForceReply, LinkPreviewOptions, ReplyParameters, Update
@@ -18,6 +17,7 @@ from bot.gateway.channel import Cursor, Inbox
 from bot.gateway.events import ReplyPath
 from bot.gateway.forms import Form
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 from channels.telegram.client import Client
 from channels.telegram.content import Me, answered_message
 from channels.telegram.keys import ref, thread_key

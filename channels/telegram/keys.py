@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bot.kernel.errors import PermanentError
+from bot.kernel.values import dataclass
 
 NAME = "telegram"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from telegram import Update
@@ -12,6 +11,7 @@ from telegram import Update
 from bot.gateway.channel import Health, Inbox
 from bot.gateway.events import Addressed, InboundEvent, MessageEdited, MessageReceived
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from channels.telegram import forms
 from channels.telegram.client import Client, JsonObject
 from channels.telegram.content import Me

@@ -9,13 +9,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.gateway.operations import OutboundOp, OutFile, Reply, Send
 from bot.gateway.text import Document, parse
 from bot.gateway.text_layout import SHOWN, Bare, Measure, plain, render, shown
 from bot.gateway.text_split import split
 from bot.gateway.text_units import utf16_len
+from bot.kernel.values import dataclass
 
 MAX_TEXT = 4096
 MAX_CAPTION = 1024

@@ -4,7 +4,7 @@ nothing happened and what to leave out, and never goes to another audience."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from telegram import (
     InlineKeyboardButton,
@@ -21,6 +21,7 @@ from telegram.error import BadRequest, ChatMigrated
 from bot.gateway.channel import FileStore
 from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Ask, Delete, Edit, OpenThread, OutboundOp, React, Send
+from bot.kernel.values import dataclass
 from channels.telegram.client import Client
 from channels.telegram.keys import message_of, ref, target_of
 from channels.telegram.render import marked

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from bot.gateway.channel import LocalPeer
+from bot.kernel.values import dataclass
 
 KEPT = 2_000
 """Keys that are remembered; far more than can be in doubt at a time."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.gateway.commands import immediate, typed
@@ -24,6 +23,7 @@ from bot.gateway.events import (
 )
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BlobHash
+from bot.kernel.values import dataclass
 
 NAME = "terminal"
 SHOWN_KEPT = 500

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from bot.gateway.text import Document
 from bot.gateway.text_layout import Bare, render
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import IO
+
+from bot.kernel.values import dataclass
 
 _LARGEST = 4_000_000
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.cli.checks.fetch import Reply, UnreachableError, get_json
 from bot.cli.checks.finding import Finding, fail, ok, warn
+from bot.kernel.values import dataclass
 from config.schema import Llm, Relay, Settings, Telegram
 from config.types import split_nameserver
 

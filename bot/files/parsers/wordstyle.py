@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from lxml.etree import _Element
 
 from bot.files.parsers.ooxml import child, children, is_on, local, number, value
+from bot.kernel.values import dataclass
 
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _INHERITED = 20  # steps of `basedOn` that are followed: a circle must end

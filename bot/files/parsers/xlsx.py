@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO
 
 from lxml.etree import _Element
@@ -19,6 +19,7 @@ from bot.files.parsers.grid import tab_row
 from bot.files.parsers.ooxml import Package, Relation, child, children, forget, local, number
 from bot.files.parsers.text import finish
 from bot.files.wire import Arguments, Output, Reason, Refused
+from bot.kernel.values import dataclass
 
 MAX_ROWS = 5_000  # of one sheet
 MAX_COLUMNS = 256

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -18,6 +17,7 @@ from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Delete, OutboundOp, Reply
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, OutboxId, PersonId, SessionId
+from bot.kernel.values import dataclass
 from bot.ledger.acting.payload import LONGEST_TEXT, UnfitError, line_of, number_of, only, text_of, texts_of
 from bot.ledger.actions import Done, NotBefore, Sending, Shown
 from bot.ledger.guard import Guard, Readers, Sight

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 from bot.audit.recorder import Recorder
 from bot.kernel.errors import OpenExecutiveError
 from bot.kernel.supervise import Bug, attempt
+from bot.kernel.values import dataclass
 from bot.llm.budget import Spender, local_day
 from bot.llm.converse import converse
 from bot.llm.metered import Meter, spending

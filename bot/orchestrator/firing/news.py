@@ -4,7 +4,6 @@ it is made up, and no model is needed for it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from bot.audit.events import Actor
 from bot.gateway.text_write import literal
 from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.scope import PersonScope
+from bot.kernel.values import dataclass
 from bot.ledger import store as proposals
 from bot.llm.budget import local_day
 from bot.memory import reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import sqlalchemy as sa
 
@@ -16,6 +16,7 @@ from bot.intake.tables import inbox
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.ledger.rules import outside_quiet_hours
 from bot.llm.budget import local_day, midnight
 from bot.orchestrator.cleaning import cleaned

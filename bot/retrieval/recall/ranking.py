@@ -10,11 +10,11 @@ it takes a part of their scores, the more the shorter it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bot.kernel.values import dataclass
 from bot.retrieval.recall.quantised import Floats
 
 Flags = NDArray[np.bool_]

@@ -4,12 +4,12 @@ cookie of a browser that is signed in to the console, for what its pages ask."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from bot.people import tokens
 from bot.people.model import Person
 from bot.people.tokens import Refused

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from bot.kernel import days
 from bot.kernel.clock import Clock
 from bot.kernel.ids import ClaimId, PersonId
 from bot.kernel.scope import PersonScope
+from bot.kernel.values import dataclass
 from bot.memory import reading, service
 from bot.memory.model import Claim, Status, Work
 from bot.memory.reading import AsOf, Filter, Purpose
@@ -344,6 +344,7 @@ def _told(connection: sa.Connection, view: Visible, claims: Sequence[Claim]) -> 
             confidence=each.confidence,
             work=each.work,
             owner=each.owner,
+            owner_name=each.owner_name,
             due=each.due,
             said_at=each.said_at,
             recorded_at=each.recorded_at,

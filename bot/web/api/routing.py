@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.kernel.faults import in_words
+from bot.kernel.values import dataclass
 from bot.people.model import Person
 from bot.web.api import openapi
 from bot.web.api.auth import Denied, Door

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import date
 from typing import TypeVar
 
 from pydantic import AwareDatetime, BaseModel, Field
 
+from bot.kernel.values import dataclass
 from bot.llm.budget import local_day
 from bot.orchestrator.schedule_desk import Act, ScheduleDesk, Told
 from bot.orchestrator.today import OFFERS, Today

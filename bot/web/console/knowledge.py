@@ -4,7 +4,6 @@ see what would be found, and why."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from starlette.routing import Route
 from bot.files.blobs import BlobFolder
 from bot.kernel.ids import DocumentId, PersonId, SectionId
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from bot.knowledge import shelf
 from bot.knowledge.model import Document, Origin, Status, checked_audience, may_bring, may_decide
 from bot.knowledge.search import Search

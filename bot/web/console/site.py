@@ -8,7 +8,7 @@ what a person may see: pages read under the visit's scope.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment
@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from bot.web.console.visits import CSRF_FIELD, CSRF_HEADER, NOTICE, Notice, NotSignedIn, Refuse, Visit, Visitors
 from bot.web.hooks import BodyRefusedError, read_body
 from bot.web.refusals import Refusal, answered

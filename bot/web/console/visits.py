@@ -8,7 +8,6 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from starlette.datastructures import FormData
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.scope import PersonScope
+from bot.kernel.values import dataclass
 from bot.people import browsers
 from bot.people.browsers import Browser
 from bot.people.model import Person
