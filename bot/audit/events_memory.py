@@ -170,7 +170,7 @@ class MemoryViewed(Payload):
     """A person read memories outside a turn: on the command line, by the API, on a page."""
 
     type = "memory_viewed"
-    door: Literal["command", "cli", "api", "export"]
+    door: Literal["command", "cli", "api", "export", "web"]
     claims: tuple[ClaimId, ...]
 
 

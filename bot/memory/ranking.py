@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from bot.kernel.clock import Clock
-from bot.kernel.ids import ClaimId, SessionId
+from bot.kernel.ids import SessionId
 from bot.memory.indexing import Indexing
 from bot.memory.recall import Hit
 from bot.retrieval.recall.index import RecallIndex
-from bot.retrieval.recall.model import Among, Kind, Span, Where, Within
+from bot.retrieval.recall.model import Kind, Span, Within
 
 
 class IndexRanker:
@@ -27,16 +27,13 @@ class IndexRanker:
     async def claims(self, query: str, spaces: Sequence[str], limit: int) -> list[Hit]:
         return await self._search(query, Within(Kind.CLAIM, tuple(Span(space, 0, 0) for space in spaces)), limit)
 
-    async def among(self, query: str, claims: Sequence[ClaimId], limit: int) -> list[Hit]:
-        return await self._search(query, Among(Kind.CLAIM, frozenset(claims)), limit) if claims else []
-
     async def turns(
         self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int
     ) -> list[Hit]:
         where = Within(Kind.TURN, (Span(session, history_epoch, audience_epoch),))
         return await self._search(query, where, limit, windows=True)
 
-    async def _search(self, query: str, where: Where, limit: int, *, windows: bool = False) -> list[Hit]:
+    async def _search(self, query: str, where: Within, limit: int, *, windows: bool = False) -> list[Hit]:
         """`windows`: hits are shown with what stands beside them, so none stands beside another."""
         await self._indexing.bring()
         found = await self._index.search(query, where, limit, at=self._clock.now(), windows=windows)

@@ -15,23 +15,23 @@ from typing import Protocol, cast
 import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId, PersonId, SessionId
-from bot.kernel.scope import Scope, SessionScope
+from bot.kernel.scope import PersonScope, SessionScope
 from bot.memory import reading
 from bot.memory.block import Block, Ranked, block
 from bot.memory.model import Claim, Evidence, Kind, Visibility
-from bot.memory.reading import EVERYTHING, Filter, Purpose
+from bot.memory.reading import Filter, Purpose
 from bot.memory.tables import claim, claim_shown
 from bot.memory.withdrawn import Withdrawn, withdrawn
 from bot.people import store as people
 from bot.sessions.turns import current_epochs
-from bot.sessions.visible import CompanyView, Visible, of_session, visible
+from bot.sessions.visible import CompanyView, Visible, ever_in, of_session, visible
 from bot.storage.database import Database
 
 MOST_RELEVANT = 24
 """Claims that are ranked into a block; the budget leaves fewer."""
 FILL_UP_TO = 12
-MOST_OF_A_PERSON = 5_000
-"""Newest claims of all conversations that somebody takes part in."""
+MOST_SPACES = 100
+"""Newest conversations of a person that are searched by meaning and words at once, besides what the company sees."""
 COMPANY = "company"
 """The space of claims that the company may see."""
 OF_BLOCK = Filter(kinds=(Kind.DECISION, Kind.FACT, Kind.PREFERENCE, Kind.ADVICE))
@@ -62,10 +62,6 @@ class Ranker(Protocol):
     """The derived index. A failure of it finds less, and says so in the status; it never raises here."""
 
     async def claims(self, query: str, spaces: Sequence[str], limit: int) -> list[Hit]: ...
-
-    async def among(self, query: str, claims: Sequence[ClaimId], limit: int) -> list[Hit]:
-        """Of these claims."""
-        ...
 
     async def turns(
         self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int
@@ -114,7 +110,7 @@ class Recall:
     async def _filled(self, view: Visible, query: str) -> Sequence[Ranked]:
         """The most relevant ones; where few fit, the newest of the others after them: a question need not share a word
         with what it is about."""
-        ranked = await self._ranked(view, query, MOST_RELEVANT, OF_BLOCK)
+        ranked = await self._ranked(view, _of_session(view), query, MOST_RELEVANT, OF_BLOCK)
         if len(ranked) >= FILL_UP_TO:
             return ranked
         known = {each.claim.id for each in ranked}
@@ -125,22 +121,25 @@ class Recall:
     async def find(self, scope: SessionScope, query: str, wanted: Filter, limit: int) -> Found:
         """Claims that the session may see, and messages of the session itself, best first."""
         view, epochs = await self._database.read(lambda c: (visible(c, scope), current_epochs(c, scope.session)))
-        ranked = await self._ranked(view, query, limit, wanted)
+        ranked = await self._ranked(view, _of_session(view), query, limit, wanted)
         messages = await self._ranker.turns(query, scope.session, *epochs, limit)
         names = await self._database.read(lambda c: names_of(c, [each.claim for each in ranked]))
         return Found(tuple(ranked), tuple(messages), names)
 
-    async def best(self, scope: Scope, query: str, limit: int) -> list[ClaimId]:
-        """For a person who looks: the claims that are believed, best first, of those that the scope sees."""
-        view = await self._database.read(lambda c: visible(c, scope))
-        if isinstance(scope, SessionScope):
-            return [each.claim.id for each in await self._ranked(view, query, limit, EVERYTHING)]
-        seen = await self._database.read(lambda c: reading.find(c, view, Purpose.PROMPT, EVERYTHING, MOST_OF_A_PERSON))
-        hits = await self._ranker.among(query, [each.id for _, each in seen], limit)
-        return [ClaimId(hit.id) for hit in hits]
+    async def best(self, scope: SessionScope | PersonScope, query: str, wanted: Filter, limit: int) -> Sequence[Ranked]:
+        """For a person who looks: what is believed, best first, of what the scope sees."""
 
-    async def _ranked(self, view: Visible, query: str, limit: int, wanted: Filter) -> Sequence[Ranked]:
-        hits = await self._ranker.claims(query, spaces_of(view), WIDER * limit)
+        def look(connection: sa.Connection) -> tuple[Visible, Sequence[str]]:
+            view = visible(connection, scope)
+            return view, spaces_of(connection, view)
+
+        view, spaces = await self._database.read(look)
+        return await self._ranked(view, spaces, query, limit, wanted)
+
+    async def _ranked(
+        self, view: Visible, spaces: Sequence[str], query: str, limit: int, wanted: Filter
+    ) -> Sequence[Ranked]:
+        hits = await self._ranker.claims(query, spaces, WIDER * limit)
         ids = [ClaimId(hit.id) for hit in hits]
         found = await self._database.read(lambda c: reading.by_ids(c, view, Purpose.PROMPT, ids, wanted))
         ranked = [Ranked(found[ClaimId(hit.id)], round(hit.score * 1_000_000)) for hit in hits if hit.id in found]
@@ -161,10 +160,24 @@ class Recall:
         return await self._database.read(query)
 
 
-def spaces_of(view: Visible) -> tuple[str, ...]:
-    """The spaces that a session searches."""
+def spaces_of(connection: sa.Connection, view: Visible) -> tuple[str, ...]:
+    """The spaces that a session searches, or a person. What is found there is still looked up under the scope."""
+    if not isinstance(view.scope, PersonScope):
+        return _of_session(view)
+    rows = connection.execute(
+        sa.select(claim.c.session_id, claim.c.audience_epoch)
+        .where(claim.c.session_id.in_(ever_in(view.scope.person)))
+        .distinct()
+        .order_by(claim.c.session_id.desc(), claim.c.audience_epoch.desc())
+        .limit(MOST_SPACES)
+    )
+    own = [own_space(SessionId(row.session_id), row.audience_epoch) for row in rows]
+    return (*own, *([COMPANY] if view.company.company else []))
+
+
+def _of_session(view: Visible) -> tuple[str, ...]:
     if not isinstance(view.scope, SessionScope) or view.epoch is None:
-        raise TypeError("only a session searches by spaces")
+        raise TypeError("only sessions and people search by spaces")
     own = own_space(view.scope.session, view.epoch)
     return (own, COMPANY) if view.company.company else (own,)
 

@@ -19,13 +19,14 @@ from bot.intake import store as inbox
 from bot.intake.tables import Hold, InState
 from bot.kernel.ids import ClaimId, InboxId, MessageId, OutboxId, PersonId, SessionId, new_id
 from bot.kernel.retry import Backoff
-from bot.kernel.scope import Scope
+from bot.kernel.scope import PersonScope, SessionScope
 from bot.kernel.supervise import to_the_end
 from bot.llm import budget
 from bot.llm.budget import Account
 from bot.llm.model import Usage
 from bot.memory import store as memories
 from bot.memory.block import Block
+from bot.memory.reading import EVERYTHING
 from bot.orchestrator import commands, intents, journal, keeping, kept
 from bot.orchestrator.cleaning import cleaned
 from bot.orchestrator.decide import Answer, Decision, Silent, said_with_sources
@@ -201,14 +202,17 @@ class Ends:
         if event.name != "memories" or not event.arguments.strip() or self._p.recall is None or person is None:
             return ()
 
-        def query(connection: sa.Connection) -> Scope | None:
+        def query(connection: sa.Connection) -> PersonScope | SessionScope | None:
             session, asking = threads.get(connection, turn.session), people.get(connection, person)
             if session is None or asking is None:
                 return None
             return scope_of(connection, session.place, session.id, asking)
 
         scope = await self._p.database.read(query)
-        return () if scope is None else await self._p.recall.best(scope, event.arguments, LISTED)
+        if scope is None:
+            return ()
+        found = await self._p.recall.best(scope, event.arguments, EVERYTHING, LISTED)
+        return [each.claim.id for each in found]
 
     async def stopped(self, turn: Turn, rows: Sequence[inbox.Row]) -> Next | Overtaken:
         """A person stopped the turn: its rows end, nothing is said by it but in a placeholder that stands already."""

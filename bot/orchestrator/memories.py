@@ -16,7 +16,7 @@ from bot.audit.recorder import Recorder
 from bot.gateway.text_links import inert
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import SectionId, SessionId, TurnId
-from bot.kernel.scope import PersonScope, Scope, SessionScope
+from bot.kernel.scope import PersonScope, SessionScope
 from bot.knowledge import search
 from bot.ledger import store as proposals
 from bot.memory import reading, rights
@@ -70,7 +70,9 @@ class _Desk:
             self.recorder.record(self.tx, Record(payload, self.by.actor, self.asked.session))
 
 
-def scope_of(connection: sa.Connection, place_key: str, session: SessionId, person: Person) -> Scope:
+def scope_of(
+    connection: sa.Connection, place_key: str, session: SessionId, person: Person
+) -> PersonScope | SessionScope:
     """Alone with the executive, what the person may see anywhere; else what may be shown in the session."""
     alone = places.alone(places.get(connection, place_key), person)
     return PersonScope(person.id) if alone else SessionScope(session)

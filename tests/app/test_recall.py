@@ -15,6 +15,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.ids import BootId, SessionId
 from bot.kernel.scope import SessionScope
 from bot.kernel.supervise import Supervisor
+from bot.memory.reading import EVERYTHING
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
 from bot.tasks.tables import PENDING, task
@@ -45,7 +46,7 @@ class Mind:
         return list((await self.database.read(lambda c: c.execute(of))).scalars())
 
     async def search(self, session: SessionId, text: str) -> None:
-        await self.remembering.recall.best(SessionScope(session), text, 5)
+        await self.remembering.recall.best(SessionScope(session), text, EVERYTHING, 5)
 
     async def run(self) -> Done:
         """What the worker does with the task that is due."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from bot.kernel.ids import ClaimId, SessionId
+from bot.kernel.ids import SessionId
 from bot.llm import lexical
 from bot.memory.model import Status
 from bot.memory.recall import Hit, space_of
@@ -32,11 +32,6 @@ class Words:
             Hit(each.id, _shared(query, each.statement)) for each in found if self._careless or space_of(each) in spaces
         ]
         return sorted(hits, key=lambda hit: -hit.score)[:limit]
-
-    async def among(self, query: str, claims: Sequence[ClaimId], limit: int) -> list[Hit]:
-        rows = await self._database.read(lambda c: c.execute(sa.select(claim).where(claim.c.id.in_(claims))).all())
-        hits = [Hit(row.id, _shared(query, row.statement)) for row in rows]
-        return sorted((hit for hit in hits if hit.score or self._careless), key=lambda hit: -hit.score)[:limit]
 
     async def turns(
         self, query: str, session: SessionId, history_epoch: int, audience_epoch: int, limit: int

@@ -1,5 +1,5 @@
 """The index of turns and claims: rows and full text in the caller's transaction, vectors soon after, searches within a
-`Where`.
+`Within`.
 
 What was put is found by its words at once. Vectors are made by durable work that the index asks for; until then, and
 when the model cannot be loaded, full text answers alone. Nothing is loaded before the first search or the first row to
@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from bot.kernel.supervise import Supervisor, cancel
 from bot.retrieval.embedder import Embedder, EmbedderError
 from bot.retrieval.recall import keys, store
-from bot.retrieval.recall.model import Among, Counts, Entry, Found, Kind, Question, Verified, Where, Within
+from bot.retrieval.recall.model import Counts, Entry, Found, Kind, Question, Verified, Within
 from bot.retrieval.recall.question import read
 from bot.retrieval.tables import RECALL_TEXT
 from bot.retrieval.use3 import one_thread
@@ -95,7 +95,7 @@ class RecallIndex:
     # --- searching -------------------------------------------------------------------------------------------------
 
     async def search(
-        self, query: str, where: Where, limit: int, *, at: datetime, windows: bool = False, words: bool = True,
+        self, query: str, where: Within, limit: int, *, at: datetime, windows: bool = False, words: bool = True,
         meaning: bool = True,
     ) -> Found:  # fmt: skip
         """The best rows for a question that is asked at this instant, best first. `windows`: each hit is shown with the
@@ -116,7 +116,7 @@ class RecallIndex:
         still = await self._database.read(lambda c: store.still(c, where, refs))
         return Found(tuple(hit.among(still) for hit in found.hits if hit.ref in still), found.vectors)
 
-    async def _by_words(self, question: Question, where: Where, seen: int) -> list[tuple[int, float]]:
+    async def _by_words(self, question: Question, where: Within, seen: int) -> list[tuple[int, float]]:
         if not question.words:
             return []
         return await self._read(lambda c: store.by_words(c, question, where, CANDIDATES, seen=seen))
@@ -140,18 +140,11 @@ class RecallIndex:
     def _embed(self, text: str) -> dict[str, Matrix]:
         return {each.model: each.embed([text])[0] for each in self._embedders}
 
-    async def _view(self, where: Where) -> View | None:
+    async def _view(self, where: Within) -> View | None:
         """What may be seen, read anew as far as it changed; None if that is nothing."""
         await _in_thread(_load_numpy)
-        found = await (self._chosen(where) if isinstance(where, Among) else self._of_spaces(where))
+        found = await self._of_spaces(where)
         return found if len(found) else None
-
-    async def _chosen(self, where: Among) -> View:
-        from bot.retrieval.recall import views
-
-        rows = await self._read(lambda c: store.of_refs(c, where))
-        vectors = await self._vectors([row[0] for row in rows])
-        return views.whole(await _in_thread(lambda: views.Space(rows, vectors, views.dimensions(self._embedders))))
 
     async def _of_spaces(self, where: Within) -> View:
         from bot.retrieval.recall import views

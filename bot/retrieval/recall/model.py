@@ -49,17 +49,6 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
-    """These entries, wherever they stand: for a few thousand that were chosen by other means."""
-
-    kind: Kind
-    refs: frozenset[str]
-
-
-Where = Within | Among
-
-
-@dataclass(frozen=True, slots=True)
 class Hit:
     ref: str
     score: float

@@ -1,4 +1,4 @@
-"""SQL of what recall searches. Full text follows `recall_row` by triggers; every query of rows is within a `Where`."""
+"""SQL of what recall searches. Full text follows `recall_row` by triggers; every query of rows is within a `Within`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
-from bot.retrieval.recall.model import Among, Counts, Entry, Kind, Question, Span, Where, Within
+from bot.retrieval.recall.model import Counts, Entry, Kind, Question, Span, Within
 from bot.retrieval.tables import RECALL_TEXT, recall_row, recall_space, recall_vector
 from bot.storage.database import Tx
 from bot.storage.metadata import UtcDateTime
@@ -194,15 +194,11 @@ def _values(entry: Entry) -> dict[str, Any]:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def visible(where: Where, space: sa.ColumnElement[str] = _row.space) -> sa.ColumnElement[bool]:
+def visible(where: Within, space: sa.ColumnElement[str] = _row.space) -> sa.ColumnElement[bool]:
     """What a search may return. Nothing, if no space and no ref is named. `space`: how its column is written."""
-    of_kind = _row.kind == where.kind.value
-    match where:
-        case Among():
-            return sa.and_(of_kind, _is_one_of(where.refs))
-        case Within():
-            within = sa.and_(of_kind, _few(where.spans, space) if len(where.spans) <= _FEW else _many(where.spans))
-            return within if where.refs is None else sa.and_(within, _is_one_of(where.refs))
+    spans = _few(where.spans, space) if len(where.spans) <= _FEW else _many(where.spans)
+    within = sa.and_(_row.kind == where.kind.value, spans)
+    return within if where.refs is None else sa.and_(within, _is_one_of(where.refs))
 
 
 def _few(spans: Sequence[Span], space: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
@@ -241,7 +237,7 @@ def _is_one_of(refs: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def by_words(
-    connection: sa.Connection, question: Question, where: Where, limit: int, *, seen: int
+    connection: sa.Connection, question: Question, where: Within, limit: int, *, seen: int
 ) -> list[tuple[int, float]]:
     """(seq, bm25) of the best rows that have any of the words; higher is better. Where words are so common that too
     many rows would have to be weighed, the commonest are left out. `seen`: how many rows the reader sees."""
@@ -265,7 +261,7 @@ def by_words(
     return [(row.key, -row.rank) for row in found]
 
 
-def _rarest(connection: sa.Connection, words: Sequence[str], narrow: Where | None) -> list[str]:
+def _rarest(connection: sa.Connection, words: Sequence[str], narrow: Within | None) -> list[str]:
     """The rarest words, as many as may be weighed, one at least."""
     table = sa.text(f"SELECT count(*) FROM {RECALL_TEXT.name} WHERE {RECALL_TEXT.name} MATCH :words")  # noqa: S608
     count = {word: connection.execute(table, {"words": _expression((word,), narrow)}).scalar_one() for word in words}
@@ -279,10 +275,10 @@ def _rarest(connection: sa.Connection, words: Sequence[str], narrow: Where | Non
     return kept
 
 
-def _expression(phrases: Sequence[str], narrow: Where | None) -> str:
+def _expression(phrases: Sequence[str], narrow: Within | None) -> str:
     """An FTS5 query (sqlite.org/fts5.html, s3). The space narrows it down; what is visible, SQL decides."""
     said = "{text} : (" + " OR ".join(_quoted(each) for each in phrases) + ")"
-    if not isinstance(narrow, Within) or len(narrow.spans) > _FEW:
+    if narrow is None or len(narrow.spans) > _FEW:
         return said
     return "({space} : (" + " OR ".join(_quoted(span.space) for span in narrow.spans) + ")) AND (" + said + ")"
 
@@ -291,7 +287,7 @@ def _quoted(phrase: str) -> str:
     return '"' + phrase.replace('"', '""') + '"'
 
 
-def still(connection: sa.Connection, where: Where, refs: Collection[str]) -> set[str]:
+def still(connection: sa.Connection, where: Within, refs: Collection[str]) -> set[str]:
     """Those of these refs that a search may return now."""
     there = visible(where, _BY_REF)
     return set(connection.execute(sa.select(_row.ref).where(there, _is_one_of(refs))).scalars())
@@ -315,11 +311,6 @@ def newer(connection: sa.Connection, kind: Kind, space: str, seq: int, limit: in
     """Rows that came to a space after this one."""
     query = sa.select(*_VIEWED).where(_row.kind == kind.value, _row.space == space, _row.seq > seq)
     return [cast("Viewed", tuple(row)) for row in connection.execute(query.order_by(_row.seq).limit(limit))]
-
-
-def of_refs(connection: sa.Connection, where: Among) -> list[Viewed]:
-    query = sa.select(*_VIEWED).where(visible(where))
-    return [cast("Viewed", tuple(row)) for row in connection.execute(query)]
 
 
 def vectors(connection: sa.Connection, model: str, seqs: Collection[int]) -> dict[int, bytes]:

@@ -230,9 +230,5 @@ def view(where: Within, spaces: Mapping[str, Space]) -> View:
     return View(tuple((space, space.seen(span, where.refs)) for space, span in parts))
 
 
-def whole(space: Space) -> View:
-    return View(((space, space.seen(None, None)),))
-
-
 def dimensions(embedders: Sequence[Embedder]) -> dict[str, int]:
     return {each.model: each.dimension for each in embedders}

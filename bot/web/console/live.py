@@ -26,6 +26,8 @@ TOPICS = {
     "people": ("person_", "auth_", "room_", "token_", "pairing_"),
 }
 """By the first letters of the types of audit events."""
+READ = frozenset({"memory_viewed", "memory_snapshot"})
+"""What was only looked at: a page that asks again because of it would never stop."""
 BEAT = timedelta(seconds=20)
 """A line is sent at least this often, so that a connection that broke is noticed."""
 LASTS = timedelta(minutes=15)
@@ -44,7 +46,8 @@ class Hub:
 
     def written(self, types: Iterable[str]) -> None:
         """Types of audit events that were committed just now."""
-        topics = {topic for each in types for topic, starts in TOPICS.items() if each.startswith(starts)}
+        changed = [each for each in types if each not in READ]
+        topics = {topic for each in changed for topic, starts in TOPICS.items() if each.startswith(starts)}
         if topics:
             for ear in self._waiting:
                 ear.hear(topics)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from bot.kernel.supervise import Supervisor
 from bot.retrieval.embedder import Embedder
 from bot.retrieval.recall.index import RecallIndex
-from bot.retrieval.recall.model import Entry, Found, Kind, Span, Where, Within
+from bot.retrieval.recall.model import Entry, Found, Kind, Span, Within
 from bot.storage.database import Database
 from tests.retrieval.embedders import WordEmbedder
 
@@ -53,8 +53,8 @@ class Desk:
     async def remove(self, index: RecallIndex, kind: Kind, *refs: str) -> None:
         await self.database.write(lambda tx: index.remove(tx, kind, refs))
 
-    async def ask(self, index: RecallIndex, query: str, where: Where, limit: int = 10) -> Found:
+    async def ask(self, index: RecallIndex, query: str, where: Within, limit: int = 10) -> Found:
         return await index.search(query, where, limit, at=NOW)
 
-    async def refs(self, index: RecallIndex, query: str, where: Where, limit: int = 10) -> Sequence[str]:
+    async def refs(self, index: RecallIndex, query: str, where: Within, limit: int = 10) -> Sequence[str]:
         return [hit.ref for hit in (await self.ask(index, query, where, limit)).hits]

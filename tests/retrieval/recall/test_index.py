@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from bot.kernel.errors import PermanentError
 from bot.retrieval.recall.index import RecallIndex
-from bot.retrieval.recall.model import Among, Counts, Kind, Within
+from bot.retrieval.recall.model import Counts, Kind, Within
 from bot.retrieval.tables import recall_row, recall_vector
 from bot.storage.database import Database
 from tests.retrieval.embedders import MissingEmbedder, WordEmbedder
@@ -54,8 +54,6 @@ async def test_neither_arm_brings_anything_from_another_space_or_kind(desk: Desk
             (within("s1", kind=Kind.CLAIM), {"claim"}),
             (Within(Kind.TURN, within("s1", "s2").spans, frozenset({"theirs"})), {"theirs"}),
             (Within(Kind.TURN, within("s1").spans, frozenset({"theirs"})), set()),
-            (Among(Kind.TURN, frozenset({"theirs", "claim"})), {"theirs"}),
-            (Among(Kind.TURN, frozenset()), set()),
             (within(), set()),
             (within("unheard of"), set()),
         ):
