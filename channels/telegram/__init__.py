@@ -18,7 +18,8 @@ def build(settings: Telegram, context: ChannelContext) -> Channel:
     """The channel, not yet connected. `settings.token` must be set."""
     from bot.kernel.imports import without
 
-    with without("click", "pygments", "rich"):  # those of httpx's command line
+    # Those of the command line of httpx, and what would decrypt passports: 8 MB.
+    with without("click", "pygments", "rich", "cryptography"):
         from channels.telegram import adapter
 
     return adapter.Telegram(settings, context)

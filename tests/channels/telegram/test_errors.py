@@ -67,6 +67,17 @@ def test_importing_the_package_does_not_load_the_library() -> None:
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
+def test_the_library_comes_without_companions_that_nobody_uses() -> None:
+    check = (
+        "import sys; from unittest.mock import MagicMock; from channels.telegram import build\n"
+        "from config.schema import Telegram\n"
+        "build(Telegram(enabled=True, token='1:a'), MagicMock())\n"
+        "print(sorted({'telegram', 'cryptography', 'rich', 'click'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", check], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == "['telegram']"
+
+
 def test_a_pause_without_the_librarys_new_durations(monkeypatch: pytest.MonkeyPatch) -> None:
     from telegram.error import RetryAfter
 
