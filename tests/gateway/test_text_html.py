@@ -15,6 +15,7 @@ TAGS = {
     "th", "td", "hr", "br", "em", "strong", "del", "a",
 }  # fmt: skip
 TABLE = '<div class="table"><table><thead><tr>'
+BODY = '<tbody><tr><td>1</td><td class="number">2</td></tr></tbody></table></div>'
 OUT = 'rel="noopener noreferrer nofollow" target="_blank"'
 
 
@@ -34,8 +35,7 @@ def shown(markdown: str) -> str:
         ("one\ntwo", "<p>one<br>two</p>"),
         (
             "| a | b |\n|---|--:|\n| 1 | 2 |",
-            f'{TABLE}<th scope="col">a</th><th scope="col" class="number">b</th></tr></thead>'
-            + '<tbody><tr><td>1</td><td class="number">2</td></tr></tbody></table></div>',
+            f'{TABLE}<th scope="col">a</th><th scope="col" class="number">b</th></tr></thead>{BODY}',
         ),
         (
             "[plan](https://example.org/?a=1&b=2)",
