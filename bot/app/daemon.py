@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
@@ -51,6 +51,7 @@ from bot.kernel.ids import BootId, SessionId, new_id
 from bot.kernel.notify import notify, watchdog_interval
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor
+from bot.kernel.values import dataclass
 from bot.llm import service as llm
 from bot.llm.budget import Purpose
 from bot.llm.metered import Metered

@@ -7,11 +7,12 @@ not be logged (`vocabulary`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from typing import ClassVar, Literal
 
 from bot.kernel.ids import ChunkId, DocumentId, InboxId, OutboxId, PersonId, SectionId, SessionId, TaskId, TurnId
+from bot.kernel.values import dataclass
 
 ActorKind = Literal["person", "model", "system", "stranger"]
 

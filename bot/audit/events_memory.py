@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from bot.audit.events import Payload
 from bot.kernel.ids import ClaimId, MessageId, TaskId
+from bot.kernel.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from bot.control.request import Request, operation
 from bot.gateway.channel import LocalHandler
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.ledger.model import Mode, Severity, State
 from bot.ledger.reliability import Card, Rate
 from bot.orchestrator.clerk import VERDICTS, Clerk, Told

@@ -8,7 +8,6 @@ way to somebody who has not written there lately.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +16,7 @@ from bot.gateway.events import ReplyPath
 from bot.gateway.operations import OutboundOp
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import OutboxId, TurnId
+from bot.kernel.values import dataclass
 
 
 class UnknownChatError(PermanentError):

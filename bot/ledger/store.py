@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +26,7 @@ from bot.audit.events_ledger import (
 )
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.ledger.deciding import Move
 from bot.ledger.model import (
     APPROVED,

@@ -7,7 +7,6 @@ looked up again under the scope before it is shown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Protocol, cast
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 
 from bot.kernel.ids import ClaimId, PersonId, SessionId
 from bot.kernel.scope import PersonScope, SessionScope
+from bot.kernel.values import dataclass
 from bot.memory import reading
 from bot.memory.block import Block, Ranked, block
 from bot.memory.model import Claim, Evidence, Kind, Visibility

@@ -4,7 +4,6 @@ already; they see what waits for them, what they asked for and, as a principal, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -16,6 +15,7 @@ from bot.intake.tables import InState
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId, ProposalId
+from bot.kernel.values import dataclass
 from bot.ledger import reliability, showing, store
 from bot.ledger.actions import Action
 from bot.ledger.model import Class, Mode, Proposal, Severity, State, Verdict

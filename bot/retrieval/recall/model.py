@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+
+from bot.kernel.values import dataclass
 
 
 class Kind(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
@@ -13,6 +12,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
+from bot.kernel.values import dataclass
 from bot.retrieval.recall.model import Counts, Entry, Kind, Question, Span, Within
 from bot.retrieval.tables import RECALL_TEXT, recall_row, recall_space, recall_vector
 from bot.storage.database import Tx

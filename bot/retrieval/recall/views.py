@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 
+from bot.kernel.values import dataclass
 from bot.retrieval.embedder import Embedder
 from bot.retrieval.recall import quantised
 from bot.retrieval.recall.model import Days, Kind, Span, Within

@@ -3,11 +3,11 @@ its `content` as it was read, so that nothing else is approved."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, Field
 
+from bot.kernel.values import dataclass
 from bot.ledger.acting.payload import LONGEST_TEXT
 from bot.ledger.model import Failure, Mode, Severity, State
 from bot.ledger.reliability import Rate

@@ -9,12 +9,12 @@ Only `bot.app` imports it, and only where the web is on.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from starlette.routing import Route
 
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
+from bot.kernel.values import dataclass
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database

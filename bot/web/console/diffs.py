@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
+
+from bot.kernel.values import dataclass
 
 Kind = Literal["same", "out", "in"]
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from bot.kernel.values import dataclass
 from bot.ledger.reliability import GOOD, Bin, Card, Rate
 
 WIDTH, LEFT, RIGHT = 360, 6, 354
