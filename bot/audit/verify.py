@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -56,7 +57,29 @@ def verify(connection: sa.Connection, key: bytes, expected: Head | None = None) 
     return Verdict(head.id, erased, head, tuple(broken))
 
 
-def _page(connection: sa.Connection, after: int) -> Sequence[Any]:
+def verify_file(path: Path, key: bytes, noted: Head) -> Verdict:
+    """As `verify`, on a connection of its own. For a thread: a long chain must not hold up the daemon."""
+    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.pool.NullPool)
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA query_only = ON")
+            return verify(connection, key, noted)
+    finally:
+        engine.dispose()
+
+
+def stands(connection: sa.Connection, key: bytes, head: Head) -> bool:
+    """Whether the row that was written last is there as it was written. Tells nothing of the rows before it."""
+    if head.id == 0:
+        return True
+    rows = _page(connection, head.id - 1, 1)
+    if not rows or rows[0].id != head.id:
+        return False
+    fields = {name: getattr(rows[0], name) for name in _HASHED} | {"at": rows[0].instant}
+    return bool(rows[0].hash == head.hash == row_hash(key, rows[0].previous, fields))
+
+
+def _page(connection: sa.Connection, after: int, limit: int = PAGE) -> Sequence[Any]:
     statement = (
         sa.select(
             *(audit.c[name] for name in _HASHED),
@@ -71,7 +94,7 @@ def _page(connection: sa.Connection, after: int) -> Sequence[Any]:
         .select_from(audit.outerjoin(content, content.c.id == audit.c.content_id))
         .where(audit.c.id > after)
         .order_by(audit.c.id)
-        .limit(PAGE)
+        .limit(limit)
     )
     return connection.execute(statement).all()
 

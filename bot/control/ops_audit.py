@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -14,7 +13,7 @@ from bot.audit import timeline
 from bot.audit.events import ContentViewed, Record
 from bot.audit.recorder import Head, Recorder
 from bot.audit.timeline import Entry
-from bot.audit.verify import Verdict, verify
+from bot.audit.verify import verify_file
 from bot.audit.vocabulary import VOCABULARY
 from bot.control.request import OPERATOR, Request, parsed
 from bot.gateway.channel import LocalPeer
@@ -52,7 +51,7 @@ class Audit:
         if (request.row is None) != (request.hash is None):
             raise PermanentError("a noted head is the number of a row and its hash")
         noted = Head(request.row, request.hash) if request.row is not None and request.hash else self.recorder.head
-        verdict = await asyncio.to_thread(_verify, self.database.path, self.key, noted)
+        verdict = await asyncio.to_thread(verify_file, self.database.path, self.key, noted)
         return {
             "rows": verdict.rows,
             "erased": verdict.erased,
@@ -96,17 +95,6 @@ def _entries(connection: sa.Connection, session: SessionId) -> list[Entry]:
     while len(found) < MOST and (page := timeline.of_session(connection, session, found[-1].id if found else 0)):
         found += page
     return found[:MOST]
-
-
-def _verify(path: Path, key: bytes, noted: Head) -> Verdict:
-    """In a thread, on a connection of its own: a long chain must not hold up the daemon."""
-    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.pool.NullPool)
-    try:
-        with engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA query_only = ON")
-            return verify(connection, key, noted)
-    finally:
-        engine.dispose()
 
 
 def _described(entry: Entry) -> dict[str, object]:

@@ -10,7 +10,7 @@ A page looks through `MOST_LOOKED_AT` entries at most, along one index; one that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -89,31 +89,15 @@ def page(connection: sa.Connection, scope: PersonScope, wanted: Wanted, before: 
     floor = _floor(connection, driver, end)
     where = [audit.c.id < end, audit.c.id >= max(first, floor), *_filters(wanted)]
     where += [] if driver is None else [driver]
-    entries = _read(connection, scope, sa.and_(*where), limit + 1, newest=True)
+    entries = _read(connection, scope, sa.and_(*where), limit + 1, audit.c.id.desc())
     if len(entries) > limit:
         return Found(entries[:limit], entries[limit - 1].id)
     return Found(entries, floor if floor > max(first, 1) else None)
 
 
-def pages(connection: sa.Connection, scope: PersonScope, wanted: Wanted) -> Iterator[list[Entry]]:
-    """Everything, newest first, a page at a time."""
-    before: int | None = None
-    while True:
-        found = page(connection, scope, wanted, before, limit=500)
-        yield found.entries
-        if (before := found.older) is None:
-            return
-
-
-def of_session(connection: sa.Connection, scope: PersonScope, of: SessionId, after: int, limit: int) -> list[Entry]:
-    """What happened in a session, in order, `after` an id."""
-    where = sa.and_(audit.c.session_id == of, audit.c.id > after)
-    return _read(connection, scope, where, limit, newest=False)
-
-
 def of_turn(connection: sa.Connection, scope: PersonScope, turn: TurnId) -> list[Entry]:
     """What happened in a turn, and later to what came of it, in order."""
-    return _read(connection, scope, audit.c.turn_id == turn, 1_000, newest=False)
+    return _read(connection, scope, audit.c.turn_id == turn, 1_000, audit.c.id)
 
 
 def places(connection: sa.Connection, scope: PersonScope, limit: int) -> list[Place]:
@@ -132,7 +116,11 @@ def places(connection: sa.Connection, scope: PersonScope, limit: int) -> list[Pl
 
 
 def _read(
-    connection: sa.Connection, scope: PersonScope, where: sa.ColumnElement[bool], limit: int, *, newest: bool
+    connection: sa.Connection,
+    scope: PersonScope,
+    where: sa.ColumnElement[bool],
+    limit: int,
+    order: sa.ColumnElement[int],
 ) -> list[Entry]:
     """Entries that the scope may see. The planner is to find them along what `where` names: to all else the columns
     are expressions."""
@@ -147,7 +135,7 @@ def _read(
         sa.select(audit, told.label("text"), content.c.erased_at)
         .select_from(audit.outerjoin(content, content.c.id == audit.c.content_id))
         .where(where, sa.or_(*seen))
-        .order_by(audit.c.id.desc() if newest else audit.c.id)
+        .order_by(order)
         .limit(limit)
     )
     return [entry_of(row) for row in rows]
