@@ -22,6 +22,7 @@ from bot.web.api import routing
 from bot.web.api.auth import Door
 from bot.web.api.memories import Desk
 from bot.web.api.proposals import Proposals
+from bot.web.api.routing import Operation
 from bot.web.api.schedules import ScheduleApi
 from bot.web.console.visits import Visitors
 
@@ -40,10 +41,15 @@ def routes(
     """`on_refused` hears why a request was turned away (`api_…`). `clerk`: None where nothing is put to anybody;
     `schedules`: None where nothing fires; `visitors`: None where there is no console."""
     door = Door(database, recorder, clock, on_refused, visitors)
-    desk = Desk(database, recorder, clock, eraser)
-    operations = [
+    return routing.routes(
+        operations(Desk(database, recorder, clock, eraser), clerk, schedules), door, version, on_refused
+    )
+
+
+def operations(desk: Desk, clerk: Clerk | None, schedules: ScheduleDesk | None) -> list[Operation]:
+    """All that can be asked."""
+    return [
         *desk.operations(),
         *([] if clerk is None else Proposals(clerk).operations()),
         *([] if schedules is None else ScheduleApi(schedules).operations()),
     ]
-    return routing.routes(operations, door, version, on_refused)

@@ -16,7 +16,8 @@ MOST = 200
 
 
 class Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Built when it is first needed: most daemons are never asked.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -117,6 +118,8 @@ class Memory(Model):
     confidence: float
     work: Work | None
     owner: str | None
+    owner_name: str | None
+    """As it was written, where it names nobody of the roster."""
     due: date | None
     said_at: AwareDatetime
     recorded_at: AwareDatetime
