@@ -75,6 +75,27 @@ def begin(tx: Tx, lanes: Sequence[tuple[SessionId, tuple[int, int]]], boot: Boot
     return begun
 
 
+def note(tx: Tx, session_id: SessionId, boot: BootId, now: datetime, *, untrusted: bool) -> Turn:
+    """A turn that has ended already: nobody's message began it, and it takes no lane."""
+    new = Turn(TurnId(new_id(now)), session_id, 1, *current_epochs(tx.connection, session_id), now)
+    tx.execute(
+        turn_table.insert().values(
+            id=new.id,
+            session_id=session_id,
+            state=TurnState.FINISHED.value,
+            outcome="answered",
+            boot=boot,
+            attempt=1,
+            history_epoch=new.history_epoch,
+            audience_epoch=new.audience_epoch,
+            untrusted=untrusted,
+            started_at=now,
+            finished_at=now,
+        )
+    )
+    return new
+
+
 def resume(tx: Tx, session_id: SessionId, boot: BootId, now: datetime) -> Turn | None:
     """Take up the session's interrupted turn, counting the attempt. None if it has none."""
     row = tx.execute(

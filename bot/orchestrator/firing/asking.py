@@ -48,20 +48,21 @@ class CheckIns:
             return nothing(f"its owner is not of {department} any more")
         if self._speaker.quiet(owner):
             return nothing(QUIET)
-        lines = await self._speaker.database.read(lambda c: _standing(c, department, owner), long=True)
+        lines, others = await self._speaker.database.read(lambda c: _standing(c, department, owner), long=True)
         if not lines:
             return nothing("no initiative of the department is open")
         text = "\n".join(news.section(f"How does this stand in {department}?", lines))
         said = f"{text}\nA line on what moved, or is stuck, is enough.\n\n{switch(job)}"
         spot = await self._speaker.alone(owner, f"Check-in: {department}")
-        return self._speaker.fired(claimed, await self._speaker.say(spot, said))
+        return self._speaker.fired(claimed, await self._speaker.say(spot, said), untrusted=others)
 
 
-def _standing(connection: sa.Connection, department: str, owner: Person) -> list[str]:
+def _standing(connection: sa.Connection, department: str, owner: Person) -> tuple[list[str], bool]:
+    """As lines, and whether what others wrote may stand in them."""
     view = visible(connection, DepartmentScope(department))
     found = news.open_initiatives(connection, view, department)
     words = Words(names_of(connection, found), owner.time_zone)
-    return [words.line(each) for each in found]
+    return [words.line(each) for each in found], news.doubtful(found)
 
 
 class FollowUps:
@@ -94,7 +95,8 @@ class FollowUps:
         text = "\n".join(news.section("You said that you would", lines))
         said = f"{text}\nHow does it stand?\n\n{switch(job)}"
         spot = await self._speaker.alone(owner, "What you promised")
-        fired = self._speaker.fired(claimed, await self._speaker.say(spot, said))
+        untrusted = news.doubtful(each.claim for each in shown)
+        fired = self._speaker.fired(claimed, await self._speaker.say(spot, said), untrusted=untrusted)
 
         def apply(tx: Tx) -> Outcome:
             outcome = fired.apply(tx)
@@ -127,7 +129,10 @@ class Nudges:
             return nothing("the same was named lately")
         text = "\n".join(news.section("Waits for you", [each.line for each in found], literal("/today")))
         spot = await self._speaker.alone(owner, "What waits for you")
-        return self._speaker.fired(claimed, await self._speaker.say(spot, f"{text}\n{switch(job)}"), mark)
+        return self._speaker.fired(
+            claimed, await self._speaker.say(spot, f"{text}\n{switch(job)}"), mark,
+            untrusted=any(each.others for each in found),
+        )  # fmt: skip
 
     def _said_lately(self, connection: sa.Connection, job: Job, mark: str) -> bool:
         since = self._speaker.clock.now() - COOL_DOWN

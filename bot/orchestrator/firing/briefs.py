@@ -20,6 +20,7 @@ from bot.llm.budget import Spender, local_day
 from bot.llm.converse import converse
 from bot.llm.metered import Meter, spending
 from bot.llm.model import Finished, Message, Model, Request, StopReason, Text
+from bot.memory.model import Claim
 from bot.orchestrator.firing import news
 from bot.orchestrator.firing.news import News
 from bot.orchestrator.firing.speaking import Speaker, switch
@@ -77,29 +78,29 @@ class Briefs:
         opening = await self._opening(body, Spender(bill, owner.id, job.session, scheduled=True))
         head = f"{HEADS[job.kind]}, {owner.name}. Since {told([since], owner.time_zone)}:"
         parts = [head, *([opening] if opening else []), body, switch(job)]
-        fired = self._speaker.fired(claimed, await self._speaker.say(spot, "\n\n".join(parts)))
+        untrusted = found.untrusted or news.doubtful(stale)
+        fired = self._speaker.fired(claimed, await self._speaker.say(spot, "\n\n".join(parts)), untrusted=untrusted)
         return self._settling(fired, bill)
 
-    def _found(self, connection: sa.Connection, job: Job, owner: Person) -> tuple[datetime, News, list[str]]:
+    def _found(self, connection: sa.Connection, job: Job, owner: Person) -> tuple[datetime, News, list[Claim]]:
         now = self._speaker.clock.now()
         since = store.last_delivered(connection, job.id)
         if since is None:
             since = now - LOOK_BACK.get(job.kind, timedelta(days=1))
         found = news.gather(connection, owner, since, now)
-        stale: list[str] = []
+        stale: list[Claim] = []
         if job.kind is Kind.WEEKLY_REVIEW:
             view = news.view_of(connection, owner)
-            old = [each for each in news.open_initiatives(connection, view) if each.touched_at < now - UNTOUCHED]
-            stale = [found.words.line(each) for each in old]
+            stale = [each for each in news.open_initiatives(connection, view) if each.touched_at < now - UNTOUCHED]
         return since, found, stale
 
-    def _lines(self, found: News, stale: list[str], owner: Person) -> list[str]:
+    def _lines(self, found: News, stale: list[Claim], owner: Person) -> list[str]:
         today = local_day(self._speaker.clock.now(), owner.time_zone)
         return [
             *news.section("New or changed", [found.words.line(each) for each in found.new], "`/memories`"),
             *news.section("Due", [news.promise_line(found.words, each, today) for each in found.due]),
             *news.section("Waits for you", [each.line for each in found.waiting], "`/today`"),
-            *news.section("Not touched for two weeks", stale),
+            *news.section("Not touched for two weeks", [found.words.line(each) for each in stale]),
         ]
 
     async def _opening(self, body: str, spender: Spender) -> str | None:

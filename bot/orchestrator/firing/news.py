@@ -3,7 +3,7 @@ it is made up, and no model is needed for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from bot.memory.recall import names_of
 from bot.memory.rights import Act, No
 from bot.memory.service import Acting, Memories, waiting
 from bot.memory.tables import claim, commitment
+from bot.orchestrator.recollection import TRUSTED
 from bot.orchestrator.telling import Words
 from bot.people.model import Person
 from bot.sessions.visible import Visible, visible
@@ -49,6 +50,8 @@ class Waiting:
 
     id: str
     line: str
+    others: bool = False
+    """It may tell what others wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,16 @@ class News:
     @property
     def empty(self) -> bool:
         return not (self.new or self.due or self.waiting)
+
+    @property
+    def untrusted(self) -> bool:
+        """What others wrote may stand in it."""
+        claims = (*self.new, *(each.claim for each in self.due))
+        return doubtful(claims) or any(each.others for each in self.waiting)
+
+
+def doubtful(claims: Iterable[Claim]) -> bool:
+    return any(each.trust not in TRUSTED for each in claims)
 
 
 def view_of(connection: sa.Connection, person: Person) -> Visible:
@@ -104,7 +117,7 @@ def waits_for(connection: sa.Connection, person: Person) -> list[Waiting]:
     held = [(each, Memories.verdict(connection, by, Act.ACCEPT, each)) for each in waiting(connection, view, 50)]
     words = Words(names_of(connection, [each for each, _ in held]), person.time_zone)
     return found + [
-        Waiting(each.id, words.waiting(each, yes))
+        Waiting(each.id, words.waiting(each, yes), doubtful([each]))
         for each, yes in held
         if view.decides or (each.status is Status.PENDING and not isinstance(yes, No))
     ]

@@ -29,7 +29,7 @@ from bot.scheduler.model import MOST_UNSOLICITED, UNSOLICITED, Delivery, Job, Ki
 from bot.scheduler.service import Schedules, handle
 from bot.scheduler.store import Claimed, Outcome
 from bot.scheduler.worker import Fired
-from bot.sessions import places, threads
+from bot.sessions import places, spoken, taint, threads
 from bot.storage.database import Database, Tx
 
 log = logging.getLogger(__name__)
@@ -55,6 +55,8 @@ class Message:
     """What is said by one occurrence."""
 
     spot: Spot
+    text: str
+    """Markdown."""
     ops: Sequence[OutboundOp]
     queued: list[Queued] = field(default_factory=list)
 
@@ -147,10 +149,11 @@ class Speaker:
     async def say(self, spot: Spot, text: str) -> Message:
         """Plan what is said; addresses in it are made inert."""
         markdown = await cleaned(text, frozenset())
-        return Message(spot, await self._outbox.plan(spot.channel, Reply(spot.path, markdown)))
+        return Message(spot, markdown, await self._outbox.plan(spot.channel, Reply(spot.path, markdown)))
 
-    def fired(self, claimed: Claimed, message: Message, note: str | None = None) -> Fired:
-        """The message leaves with the end of its occurrence."""
+    def fired(self, claimed: Claimed, message: Message, note: str | None = None, *, untrusted: bool = False) -> Fired:
+        """The message leaves with the end of its occurrence, and stands in the conversation from then on. `untrusted`:
+        what others wrote stands in it."""
 
         def apply(tx: Tx) -> Outcome:
             owner = claimed.job.owner
@@ -159,6 +162,10 @@ class Speaker:
             spot = message.spot
             queued = self._outbox.queue_operations(tx, spot.channel, message.ops, spot.origin)
             message.queued[:] = [queued]
+            session = spot.origin.session or spoken.alone_in(tx.connection, spot.path.thread)
+            if session is not None:
+                others = untrusted or _tainted(tx.connection, claimed.job)
+                spoken.say(tx, session, message.text, self.clock.now(), untrusted=others)
             return Outcome(Run.DONE, Delivery.QUEUED, note, queued.ids[0])
 
         return Fired(apply, lambda: self._outbox.sending(message.queued))
@@ -181,6 +188,14 @@ def _wrote_last(connection: sa.Connection, person: Person) -> str | None:
         sa.select(inbox.c.channel).where(inbox.c.person_id == person.id).order_by(inbox.c.seq.desc()).limit(1)
     ).scalar()
     return found
+
+
+def _tainted(connection: sa.Connection, job: Job) -> bool:
+    """Whether the conversation in which it was asked for had read what others wrote, as it was then."""
+    epoch = job.payload.get("epoch")
+    if job.session is None or not isinstance(epoch, int):
+        return False
+    return taint.tainted_since(connection, job.session, epoch) is not None
 
 
 def nothing(note: str) -> Fired:

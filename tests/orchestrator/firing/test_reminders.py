@@ -7,12 +7,15 @@ from datetime import timedelta
 
 from bot.gateway.events import PlaceKind
 from bot.kernel.errors import PermanentError, TransientError
+from bot.kernel.ids import BootId
 from bot.people import store as people
 from bot.people.model import Change, Person
 from bot.scheduler.model import Cron, Delivery, JobState, Once, Run
 from bot.scheduler.service import handle
+from bot.sessions import taint, turns
 from bot.sessions.audience import Audience
 from tests.clock import START
+from tests.intake import events
 from tests.orchestrator.firing.desk import ADA, DAY, Firing
 from tests.orchestrator.office import Office
 from tests.sessions.rooms import ROOM
@@ -57,6 +60,44 @@ async def test_in_a_private_conversation_it_is_said_there(firing: Firing) -> Non
     await firing.fire()
     assert firing.said == ["test:dm:2: Reminder: call Ben"]
     assert ROOM not in firing.said[0]
+
+
+async def test_whoever_was_reminded_may_ask_about_it_in_that_conversation(firing: Firing) -> None:
+    office = firing.office
+    await office.hear(events.message("m1", "Hello", by="2"))
+    await office.said(1)
+    await firing.make(text="call Ben", rule=Once(START + DAY))
+    await firing.fire()
+    asking = events.message("m2", "What did you mean by that?", by="2")
+    await office.hear(replace(asking, sent_at=office.clock.now()))
+
+    async def asked() -> bool:
+        return len(office.model.asked) == 2
+
+    await office.until(asked)
+    last = office.model.asked[-1].messages
+    shown = [(each.role, " ".join(getattr(block, "text", "") for block in each.content)) for each in last]
+    assert any(role == "assistant" and text.endswith("Reminder: call Ben") for role, text in shown)
+    assert "What did you mean by that?" in shown[-1][1]
+
+
+async def test_what_was_scheduled_in_a_conversation_that_had_read_others_words_carries_that_on(firing: Firing) -> None:
+    office, rooms = firing.office, firing.office.rooms
+    await rooms.see(["2"], key="test:dm:2", kind=PlaceKind.DIRECT)
+    alone = await rooms.open("test:dm:2", place="test:dm:2")
+    await rooms.see(["2", "3"], 3)
+    await rooms.declare(Audience.ROOM)
+    room = await rooms.open("test:room:thread")
+    now = office.clock.now()
+    await office.database.write(lambda tx: turns.note(tx, room, BootId("b"), now, untrusted=True))
+    await firing.make(text="stand up", rule=Once(START + DAY), session=alone)
+    await firing.fire()
+    assert not await office.database.read(lambda c: taint.is_tainted(c, alone))
+    await firing.make(text="pay the invoice", rule=Once(START + 2 * DAY), session=room)
+    await rooms.see(["4"], 4)  # more people read there now: it is said to its owner alone
+    await firing.fire()
+    assert firing.said[-1] == "test:dm:2: Reminder: pay the invoice"
+    assert await office.database.read(lambda c: taint.is_tainted(c, alone))
 
 
 async def test_what_was_approved_for_somebody_else_reaches_them_word_for_word(firing: Firing) -> None:
