@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
+from functools import cache, partial
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -56,7 +57,7 @@ class Operation:
 
 def routes(operations: Sequence[Operation], door: Door, version: str, on_refused: Callable[[str], None]) -> list[Route]:
     """One route a path; what is under `/api` and is none of them is answered by the last one."""
-    document = openapi.document(operations, version)
+    document = cache(partial(openapi.document, operations, version))  # some milliseconds, and most are never asked
     by_path: dict[str, dict[str, Operation]] = {}
     for each in operations:
         by_path.setdefault(each.path, {})[each.method] = each
@@ -69,10 +70,10 @@ def routes(operations: Sequence[Operation], door: Door, version: str, on_refused
     return [described, *made, unknown]
 
 
-def _described(document: Mapping[str, object], door: Door) -> Callable[[Request], Awaitable[Response]]:
+def _described(document: Callable[[], Mapping[str, object]], door: Door) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         person = await door.enter(request)
-        return _denied(person) if isinstance(person, Denied) else JSONResponse(document)
+        return _denied(person) if isinstance(person, Denied) else JSONResponse(document())
 
     return endpoint
 
