@@ -244,7 +244,18 @@ _FAULTS = {
 }
 _FIELDS = (
     *("rationale", "outcome", "subject", "domain", "department", "held", "source", "support", "trust", "work"),
-    *("owner", "due", "valid_from", "valid_to", "visibility", "promotion_by", "replaced_by", "author", "session"),
+    *(
+        "owner",
+        "owner_name",
+        "due",
+        "valid_from",
+        "valid_to",
+        "visibility",
+        "promotion_by",
+        "replaced_by",
+        "author",
+        "session",
+    ),
     *("version", "id"),
 )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from bot.extraction import caution, dates, domains, quotes, subjects
@@ -35,6 +35,7 @@ from bot.extraction.quotes import Missing
 from bot.extraction.sentences import around
 from bot.extraction.support import NOTHING, Words, support
 from bot.kernel.ids import ClaimId, EvidenceId, MessageId, PersonId
+from bot.kernel.values import dataclass
 from bot.memory.model import (
     Author,
     Claim,
@@ -210,9 +211,12 @@ class Admission:
         if candidate.kind is Kind.INITIATIVE and due is None:
             due = dates.due(whens, loosely=False)
         owner = candidate.owner if self._names(candidate.owner, said) else None
+        name = self._written(candidate.owner_name, said) if owner is None else None
         work = candidate.work
         if corrected is not None and corrected.kind is Kind.INITIATIVE:
-            owner, due, work = owner or corrected.owner, due or corrected.due, work or corrected.work
+            if owner is None and name is None:
+                owner, name = corrected.owner, corrected.owner_name
+            due, work = due or corrected.due, work or corrected.work
         return replace(
             candidate,
             subject=corrected.subject if corrected is not None else self._subject(candidate, said),
@@ -221,6 +225,7 @@ class Admission:
             domain=self._domain(candidate),
             department=candidate.department if candidate.department in self._known.departments else None,
             owner=owner if candidate.kind is Kind.INITIATIVE else None,
+            owner_name=name if candidate.kind is Kind.INITIATIVE else None,
             due=due if candidate.kind is Kind.INITIATIVE else None,
             valid_from=valid[0],
             valid_to=None if due is not None and candidate.kind is Kind.INITIATIVE else valid[1],
@@ -239,6 +244,12 @@ class Admission:
         if owner is None or name is None:
             return False
         return owner == said.by.speaker or bool(set(normal(name).split()) & set(normal(said.words.around).split()))
+
+    @staticmethod
+    def _written(name: str | None, said: Said) -> str | None:
+        """The name of an owner who is not of the roster, if the words hold it."""
+        wanted = normal(name or "").split()
+        return plain(name or "") if wanted and set(wanted) <= set(normal(said.words.around).split()) else None
 
     def _carried(self, text: str | None, said: Said) -> str | None:
         told = plain(text or "")
@@ -333,17 +344,21 @@ class Admission:
             return None
         mine = said.by.speaker in (of.speaker, of.owner)
         stands = candidate.work if candidate.work not in (None, Work.PROPOSED, of.work) else None
-        owner = due = None
+        owner = name = due = None
         if candidate.work not in _STOPPED:
             owner = candidate.owner if candidate.owner not in (None, of.owner) else None
+            name = candidate.owner_name if candidate.owner_name not in (None, of.owner_name) else None
             due = candidate.due if candidate.due not in (None, of.due) else None
             told_anew = not candidate.progress and not _says_the_same(of, candidate)
             if told_anew and (of.speaker == said.by.speaker or not mine):
                 return None  # new words take the place of the speaker's own, and stand against those of others
-        if stands is None and owner is None and due is None:
+        if stands is None and owner is None and name is None and due is None:
             return None
-        self._open[of.id] = replace(of, work=stands or of.work, owner=owner or of.owner, due=due or of.due)
-        return Progress(of.id, said.evidence, stands, owner, due)
+        moved = replace(of, work=stands or of.work, due=due or of.due)
+        if owner is not None or name is not None:
+            moved = replace(moved, owner=owner, owner_name=name)
+        self._open[of.id] = moved
+        return Progress(of.id, said.evidence, stands, owner, name, due)
 
     def _withdrawn(self, candidate: Candidate, corrected: Claim | None, said: Said) -> Decision:
         if corrected is None or corrected.said_at > said.at:
@@ -405,6 +420,7 @@ class Admission:
             by_person=False,
             promotion_by=None,
             version=1,
+            owner_name=candidate.owner_name,
         )
         for each in supersedes:
             self._open[each.id] = replace(each, status=Status.SUPERSEDED)

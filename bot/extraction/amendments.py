@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from bot.extraction import dates, subjects
 from bot.extraction.model import Candidate, Heard, Quote
 from bot.extraction.phrases import VAGUE_PREDICATE
 from bot.kernel.ids import MessageId, PersonId
+from bot.kernel.values import dataclass
 from bot.llm.lexical import terms
 from bot.memory.model import Claim, Kind
 from bot.memory.normal import normal
@@ -35,10 +35,13 @@ class Told:
     due: date | None = None
     quotes: tuple[Quote, ...] = ()
     """Of the messages that are being read; none for a claim."""
+    owner_name: str | None = None
 
     @classmethod
     def of_claim(cls, claim: Claim) -> Told:
-        return cls(claim.kind, claim.subject, claim.statement, claim.speaker, claim.owner, claim.due)
+        return cls(
+            claim.kind, claim.subject, claim.statement, claim.speaker, claim.owner, claim.due, (), claim.owner_name
+        )
 
     @classmethod
     def of_candidate(cls, candidate: Candidate, by: Heard) -> Told:
@@ -50,6 +53,7 @@ class Told:
             candidate.owner,
             candidate.due,
             candidate.quotes,
+            candidate.owner_name,
         )
 
     def quotes_in(self, message: MessageId) -> tuple[Quote, ...]:
@@ -332,9 +336,10 @@ def _is_short(text: str) -> bool:
 
 
 def _owner(of: Told, old: str, new: str, people: Mapping[PersonId, str]) -> str | None:
-    if of.owner is None or of.owner not in people:
+    name = people.get(of.owner, of.owner_name) if of.owner is not None else of.owner_name
+    if name is None:
         return None
-    return new.strip() if normal(old).split()[:1] == normal(people[of.owner]).split()[:1] else None
+    return new.strip() if normal(old).split()[:1] == normal(name).split()[:1] else None
 
 
 def _unprepared(text: str) -> str:

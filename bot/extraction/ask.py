@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Annotated, Literal
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bot.extraction.model import LONGEST_QUOTE, LONGEST_STATEMENT, MOST_CANDIDATES, Candidate, Heard, Known, Quote
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.llm.converse import converse
 from bot.llm.model import Block, Finished, Message, Model, Request, StopReason, Text, Tool, ToolResult, ToolUse
 from bot.memory.model import STANDING, Kind, Work
@@ -213,6 +213,7 @@ def _candidate(item: Item, labels: Mapping[str, Heard], known: Known) -> Candida
         Quote(labels[each.message].message if each.message in labels else each.message, each.text)
         for each in item.quotes
     )
+    owner = _owner(item.owner, known.people)
     return Candidate(
         Kind(item.kind),
         item.statement,
@@ -222,7 +223,8 @@ def _candidate(item: Item, labels: Mapping[str, Heard], known: Known) -> Candida
         item.outcome or None,
         item.domain,
         item.department,
-        _owner(item.owner, known.people),
+        owner,
+        None if owner is not None else item.owner or None,
         None,  # code reads it from the quote
         None,
         None,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from enum import StrEnum
 
 from bot.kernel.ids import ClaimId, MessageId, PersonId, SessionId, TurnId
+from bot.kernel.values import dataclass
 from bot.memory.model import EXECUTIVE, Claim, Evidence, Held, Kind, Trust, Work
 from bot.sessions.audience import Audience
 
@@ -64,6 +65,8 @@ class Candidate:
     domain: str | None = None
     department: str | None = None
     owner: PersonId | None = None
+    owner_name: str | None = None
+    """As it was written, where it names nobody of the roster, or could name several."""
     due: date | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
@@ -163,6 +166,7 @@ class Progress:
     evidence: tuple[Evidence, ...]
     work: Work | None = None
     owner: PersonId | None = None
+    owner_name: str | None = None
     due: date | None = None
 
 

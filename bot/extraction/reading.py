@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from bot.extraction import amendments, dates, topics
@@ -12,6 +12,7 @@ from bot.extraction.amendments import Told
 from bot.extraction.model import Candidate, Heard, Quote
 from bot.extraction.sentences import Sentence
 from bot.kernel.ids import PersonId
+from bot.kernel.values import dataclass
 from bot.memory.model import Kind, Work
 from bot.memory.normal import normal
 
@@ -40,6 +41,16 @@ class Reading:
         return dates.find(self.text, self.by.said_at, self.by.zone)
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    person: PersonId | None = None
+    name: str | None = None
+    """As it is written, if it is nobody known."""
+
+
+NOBODY = Owner()
+
+
 def proposal(reading: Reading, kind: Kind, subject: str) -> Candidate:
     named = [each.subject for each in reading.told if each.kind is kind or kind in (Kind.FACT, Kind.DECISION)]
     matched = amendments.met(subject, named, reading.text, correcting=reading.correcting)
@@ -52,8 +63,15 @@ def proposal(reading: Reading, kind: Kind, subject: str) -> Candidate:
     )
 
 
-def promise(reading: Reading, subject: str, owner: PersonId | None, work: Work) -> Candidate:
-    return replace(proposal(reading, Kind.INITIATIVE, subject), owner=owner, due=due(reading), work=work)
+def promise(reading: Reading, subject: str, owner: Owner, work: Work) -> Candidate:
+    base = proposal(reading, Kind.INITIATIVE, subject)
+    return replace(base, owner=owner.person, owner_name=owner.name, due=due(reading), work=work)
+
+
+def owner_called(name: str, reading: Reading) -> Owner:
+    """The one person of the roster who is called that, else the name as it is written."""
+    person = person_called(name, reading)
+    return Owner(person) if person is not None else Owner(None, name.strip())
 
 
 def due(reading: Reading) -> date | None:

@@ -15,7 +15,7 @@ from bot.extraction import amendments, phrases, shapes, topics
 from bot.extraction.amendments import Told
 from bot.extraction.model import Candidate, Heard, Known, Quote
 from bot.extraction.phrases import group
-from bot.extraction.reading import Reading, due, infinitive, person_called, proposal
+from bot.extraction.reading import Owner, Reading, due, infinitive, owner_called, proposal
 from bot.extraction.rules_facts import key_of
 from bot.extraction.rules_work import commitment, labelled, progress, started
 from bot.extraction.sentences import Mood, Sentence, clauses, mood, sentences
@@ -238,13 +238,15 @@ def _amended(reading: Reading) -> Candidate | None:
     if amended is None:
         return None
     base = proposal(reading, amended.of.kind, amended.of.subject)
-    owner = person_called(amended.owner, reading) if amended.owner else None
+    before = Owner(amended.of.owner, amended.of.owner_name)
+    owner = owner_called(amended.owner, reading) if amended.owner else before
     return replace(
         base,
         statement=amended.statement,
         amends=True,
         quotes=(*amended.of.quotes_in(reading.by.message), *base.quotes),
-        owner=owner or amended.of.owner,
+        owner=owner.person,
+        owner_name=owner.name,
         due=due(reading) or amended.of.due,
         work=None,
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bot.extraction import amendments, dates, phrases, topics
 from bot.extraction.model import Candidate
 from bot.extraction.phrases import group
-from bot.extraction.reading import Reading, capital, due, person_called, promise, proposal
+from bot.extraction.reading import NOBODY, Owner, Reading, capital, due, owner_called, promise, proposal
 from bot.extraction.subjects import key
 from bot.kernel.ids import PersonId
 from bot.memory.model import Kind, Work
@@ -56,7 +56,14 @@ def _due_changed(reading: Reading) -> Candidate | None:
     if told is None:
         return None
     base = proposal(reading, Kind.INITIATIVE, subject)
-    return replace(base, statement=told.statement, amends=True, owner=told.of.owner, due=due(reading))
+    return replace(
+        base,
+        statement=told.statement,
+        amends=True,
+        owner=told.of.owner,
+        owner_name=told.of.owner_name,
+        due=due(reading),
+    )
 
 
 _WORKS = {"done": Work.COMPLETED, "blocked": Work.BLOCKED, "dropped": Work.DROPPED, "going": Work.ACTIVE}
@@ -95,11 +102,18 @@ def _leading_name(text: str) -> str | None:
     return match[1] if match is not None else None
 
 
-def _owner_in(text: str, reading: Reading) -> PersonId | None:
+def _owner_in(text: str, reading: Reading) -> Owner:
     match = re.search(
         r"\b(?:owner|owned by|led by|lead|responsible|verantwortlich|geleitet von|by)\s*:?\s*(\w+)", text, re.IGNORECASE
     )
-    return person_called(match[1], reading) if match is not None else None
+    if match is None:
+        return NOBODY
+    called = owner_called(match[1], reading)
+    return called if called.person is not None or _is_name(match[1]) else NOBODY
+
+
+def _is_name(word: str) -> bool:
+    return word[:1].isupper() and word.casefold() not in _NO_NAME
 
 
 def commitment(reading: Reading) -> Candidate | None:
@@ -108,17 +122,18 @@ def commitment(reading: Reading) -> Candidate | None:
         return None
     who, what = group(match, "who"), group(match, "what")
     me = who.casefold() in ("i", "ich")
-    owner = PersonId(reading.by.speaker) if me else person_called(who, reading)
+    owner = Owner(PersonId(reading.by.speaker)) if me else owner_called(who, reading)
     until = due(reading)
     verb = what.split()[0].lower() if what.split() else ""
-    named = who[:1].isupper() and who.casefold() not in _NO_NAME
-    if owner is None and not (named and (_leads(match) or (until is not None and verb in _ACTIONS))):
+    named = _is_name(who)
+    if owner.person is None and not (named and (_leads(match) or (until is not None and verb in _ACTIONS))):
         return None
     if len(what.split()) < 2 or (
         me and until is None and verb not in _ACTIONS and "take care" not in what and not _leads(match)
     ):
         return None
-    return promise(reading, reading.key_of_verb(_object(what)), owner, Work.PROPOSED)
+    kept = owner if owner.person is not None or named else NOBODY
+    return promise(reading, reading.key_of_verb(_object(what)), kept, Work.PROPOSED)
 
 
 def _leads(match: re.Match[str]) -> bool:

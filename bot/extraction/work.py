@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -41,6 +41,7 @@ from bot.extraction.store import Counted, Reading
 from bot.extraction.tasks import ACTOR
 from bot.kernel.clock import Clock
 from bot.kernel.ids import ClaimId, MessageId, TurnId, new_id
+from bot.kernel.values import dataclass
 from bot.llm.budget import OverBudgetError, Spender
 from bot.llm.metered import Meter, spending
 from bot.llm.model import Model
@@ -288,8 +289,10 @@ class _Writing:
             case Confirm():
                 return "confirmed" if self._confirm(decision) else "known"
             case Progress():
-                told = {"work": decision.work, "owner": decision.owner, "due": decision.due}
-                values = {name: value for name, value in told.items() if value is not None}
+                told = {"work": decision.work, "due": decision.due}
+                values: dict[str, object] = {name: value for name, value in told.items() if value is not None}
+                if decision.owner is not None or decision.owner_name is not None:
+                    values |= {"owner": decision.owner, "owner_name": decision.owner_name}
                 self._change(decision.claim, Op.WORK_CHANGED, rests_on=decision.evidence, **values)
                 return "written"
             case Withdraw():

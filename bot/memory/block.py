@@ -7,10 +7,10 @@ out first, then the least relevant decisions, facts and preferences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from bot.kernel.values import dataclass
 from bot.llm import tokens
 from bot.memory.model import EXECUTIVE, Claim, Kind, Source, Status, Support, Work
 from bot.memory.withdrawn import Withdrawn
@@ -162,6 +162,8 @@ class _Lines:
         told = [self._who(of)] if of.kind is not Kind.ADVICE else []
         if of.owner is not None:
             told.append(f"owner {self._names.get(of.owner, of.owner)}")
+        if of.owner_name is not None:
+            told.append(f"owner {of.owner_name}, not of the roster")
         if of.due is not None:
             told.append(f"due {of.due.isoformat()}")
         if of.rationale:

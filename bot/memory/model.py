@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Literal
 
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, EvidenceId, MessageId, PersonId, SessionId, TurnId
+from bot.kernel.values import dataclass
 
 EXECUTIVE = "executive"
 """The speaker of advice."""
@@ -214,6 +214,8 @@ class Claim:
     what waits, that it is believed."""
     version: int
     """From 1; every change counts it up and has its event."""
+    owner_name: str | None = None
+    """Who owns an initiative, as it was written, where that is nobody of the roster (or could be several)."""
 
     @property
     def standing(self) -> bool:

@@ -7,7 +7,7 @@ the company) one a speaker stands; where speakers differ, all of them stand as d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import ClaimId, MessageId, PersonId, new_id
+from bot.kernel.values import dataclass
 from bot.memory import store
 from bot.memory.model import (
     Author,
@@ -252,6 +253,8 @@ def demote(move: Move, seen: Claim) -> Claim:
 def plan(move: Move, seen: Claim, values: dict[str, Any]) -> Claim:
     """`values`: those of `work`, `owner` and `due` that change."""
     _open(move, seen)
+    if "owner" in values:
+        values["owner_name"] = None
     if seen.kind is not Kind.INITIATIVE:
         raise ConflictError(f"memory {seen.handle} is no initiative: it has no state of work, owner or day")
     if values.get("work", Work.PROPOSED) is None:

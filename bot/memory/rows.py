@@ -27,7 +27,7 @@ CHANGEABLE = frozenset(
     {
         *("statement", "rationale", "outcome", "domain", "department", "subject", "visibility", "status", "held"),
         *("source", "support", "trust", "confidence", "work", "owner", "due", "valid_from", "valid_to", "said_at"),
-        *("replaced_by", "author", "by_person", "promotion_by"),
+        *("replaced_by", "author", "by_person", "promotion_by", "owner_name"),
     }
 )
 
@@ -70,6 +70,7 @@ def claim_of(row: Any) -> Claim:
         row.by_person,
         PersonId(row.promotion_by) if row.promotion_by else None,
         row.version,
+        row.owner_name,
     )
 
 
@@ -99,13 +100,36 @@ def earlier(of: Claim, before: Mapping[str, object]) -> Claim:
     return replace(of, **values)
 
 
+def values_of(told: Mapping[str, object]) -> dict[str, Any]:
+    """Fields as an event tells them (`told`), as values of a claim."""
+    return {name: None if value is None else {**_READ, **_MORE}[name](value) for name, value in told.items()}
+
+
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("statement", "rationale", "outcome", "domain", "department", "owner", "replaced_by"), str),
+    **dict.fromkeys(
+        ("statement", "rationale", "outcome", "domain", "department", "owner", "owner_name", "replaced_by"), str
+    ),
     **dict.fromkeys(("valid_from", "valid_to"), datetime.fromisoformat),
     "status": Status,
     "work": Work,
     "due": date.fromisoformat,
 }
+
+
+_MORE: Mapping[str, Callable[[Any], Any]] = {
+    "subject": str,
+    "promotion_by": PersonId,
+    "visibility": Visibility,
+    "source": Source,
+    "support": Support,
+    "trust": Trust,
+    "held": lambda each: tuple(map(Held, each)),
+    "confidence": float,
+    "by_person": bool,
+    "said_at": datetime.fromisoformat,
+    "author": lambda each: Author(**each),
+}
+"""Those that reading as of an instant leaves as they are."""
 
 
 def _plain(value: object) -> object:

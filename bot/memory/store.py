@@ -136,6 +136,7 @@ def erase(tx: Tx, recorder: Recorder, seen: Claim, actor: Actor, now: datetime) 
             subject=None,
             held=[],
             owner=None,
+            owner_name=None,
             due=None,
             promotion_by=None,
             retired_at=seen.retired_at or now,

@@ -58,6 +58,7 @@ claim = sa.Table(
     sa.Column("by_person", sa.Boolean, nullable=False),
     sa.Column("promotion_by", sa.Text),
     sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("owner_name", sa.Text),
     one_of("kind", Kind),
     one_of("status", Status),
     one_of("visibility", Visibility),
@@ -77,6 +78,9 @@ claim = sa.Table(
     sa.CheckConstraint("valid_from IS NULL OR valid_to IS NULL OR valid_from <= valid_to", name="validity"),
     sa.CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence"),
     sa.CheckConstraint("version >= 1", name="version"),
+    sa.CheckConstraint(
+        "owner_name IS NULL OR (owner IS NULL AND kind = 'initiative' AND status <> 'erased')", name="owner_name"
+    ),
     sa.Index(
         "uq_claim_standing_session",
         "session_id",

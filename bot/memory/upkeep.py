@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -20,6 +20,7 @@ from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.ids import ClaimId, EvidenceId, new_id
+from bot.kernel.values import dataclass
 from bot.llm.lexical import terms
 from bot.memory import sources, store
 from bot.memory.model import STANDING, Claim, Kind, Op, Source, Status, Visibility, Work
@@ -101,7 +102,11 @@ class Upkeep:
         )  # fmt: skip
         words = [replace(each, id=EvidenceId(new_id(now))) for each in store.evidence_of(tx.connection, gone.id)]
         trust = max((kept.trust, *(each.trust for each in words)), key=lambda each: each.rank)
-        told = {"owner": kept.owner or gone.owner, "due": kept.due or gone.due} if kept.kind is Kind.INITIATIVE else {}
+        told: dict[str, object] = {}
+        if kept.kind is Kind.INITIATIVE:
+            owner = kept.owner or gone.owner
+            name = None if owner is not None else kept.owner_name or gone.owner_name
+            told = {"owner": owner, "owner_name": name, "due": kept.due or gone.due}
         store.change(
             tx, self._recorder, kept, Op.CONFIRMED, ACTOR, now, SAME, by=gone.id, rests_on=words, trust=trust, **told
         )
@@ -139,7 +144,7 @@ def one_and_the_same(kept: Claim, gone: Claim) -> bool:
         return False
     if kept.kind is not Kind.INITIATIVE:
         return kept.speaker == gone.speaker and normal(kept.statement) == normal(gone.statement)
-    for name in ("owner", "due"):
+    for name in ("owner", "owner_name", "due"):
         values = {getattr(kept, name), getattr(gone, name)} - {None}
         if len(values) > 1:
             return False

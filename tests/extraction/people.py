@@ -114,12 +114,10 @@ class Desk:
                     self._move((decision.claim,), Status.ACTIVE)
             case Progress():
                 of = self.claims[decision.claim]
-                self.claims[of.id] = replace(
-                    of,
-                    work=decision.work or of.work,
-                    owner=decision.owner or of.owner,
-                    due=decision.due or of.due,
-                )
+                moved = replace(of, work=decision.work or of.work, due=decision.due or of.due)
+                if decision.owner is not None or decision.owner_name is not None:
+                    moved = replace(moved, owner=decision.owner, owner_name=decision.owner_name)
+                self.claims[of.id] = moved
             case Withdraw():
                 self._move((decision.claim,), Status.RETRACTED)
             case _:

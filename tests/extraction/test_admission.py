@@ -205,6 +205,14 @@ def test_an_owner_is_kept_only_if_the_words_name_one() -> None:
     assert (other.claim.owner, other.claim.due) == (None, date(2026, 10, 16))
 
 
+@pytest.mark.parametrize(("name", "kept"), [("Zoe", "Zoe"), ("Zoe Marsh", None), ("Maria", None), ("", None)])
+def test_the_name_of_an_owner_nobody_knows_is_kept_only_if_the_words_hold_it(name: str, kept: str | None) -> None:
+    text = "Zoe will send the deck by Friday."
+    decision = one(heard(text), candidate(text, kind=Kind.INITIATIVE, owner_name=name))
+    assert isinstance(decision, Write)
+    assert decision.claim.owner_name == kept
+
+
 @pytest.mark.parametrize(
     ("kind", "audience", "seen"),
     [

@@ -156,6 +156,28 @@ def test_a_new_owner_is_that() -> None:
     assert [(each.owner, each.due) for each in desk.standing] == [("jonas", date(2026, 10, 16))]
 
 
+@pytest.mark.parametrize(
+    ("texts", "owner", "name"),
+    [
+        (["Zoe will send the tender by Friday."], None, "Zoe"),
+        (["Zoe Marsh owns the website relaunch."], None, "Zoe Marsh"),
+        (["We are starting a referral programme led by Zoe."], None, "Zoe"),
+        (["We are starting a referral programme led by engineers."], None, None),
+        (["Maria will send the deck by Friday.", "Zoe will send the deck instead of Maria."], None, "Zoe"),
+        (["Maria will send the deck by Friday.", "Not Maria but Zoe."], None, "Zoe"),
+        (["Zoe will send the deck by Friday.", "Not Zoe but Maria."], "maria", None),
+        (["Zoe will send the deck by Friday.", "Actually, by Monday."], None, "Zoe"),
+    ],
+)
+def test_an_owner_who_is_not_of_the_roster_keeps_the_name_as_it_was_written(
+    texts: list[str], owner: str | None, name: str | None
+) -> None:
+    desk = Desk()
+    for text in texts:
+        desk.hears(text)
+    assert [(each.owner, each.owner_name) for each in desk.standing] == [(owner, name)]
+
+
 def test_a_correction_by_somebody_else_disputes() -> None:
     desk = Desk()
     desk.hears("The budget for Aurora is 20k.")

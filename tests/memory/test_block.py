@@ -105,6 +105,11 @@ def test_what_is_due_next_comes_first_and_finished_work_is_not_shown() -> None:
     assert "owner Jonas; due 2026-04-01" in shown.text
 
 
+def test_an_owner_who_is_not_of_the_roster_is_shown_as_that() -> None:
+    shown = _block(initiatives=[(_initiative(1, owner_name="Zoe"), False)])
+    assert "owner Zoe, not of the roster" in shown.text
+
+
 def test_an_untouched_initiative_is_asked_about_once_and_then_dormant() -> None:
     old = _initiative(1, touched_at=NOW - timedelta(days=30))
     fresh = _initiative(2, touched_at=NOW - timedelta(days=29))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+import sqlalchemy as sa
 
 from bot.kernel.ids import PersonId
+from bot.memory import store
 from bot.memory.model import (
     EXECUTIVE,
     ConflictError,
@@ -23,6 +25,8 @@ from bot.memory.model import (
 from bot.memory.reading import Filter
 from bot.memory.rights import Door
 from bot.memory.service import Done, NotAllowedError, Outcome, UnclearError, UnknownMemoryError
+from bot.memory.tables import claim
+from tests.memory.claims import MODEL
 from tests.memory.desk import CountingEraser, Desk, person, session
 
 
@@ -435,6 +439,20 @@ async def test_what_waits_cannot_be_promoted(desk: Desk) -> None:
 
 
 # --- initiatives, sources --------------------------------------------------------------------------------------------
+
+
+async def test_an_owner_of_the_roster_takes_the_place_of_a_name_and_forgetting_leaves_none(desk: Desk) -> None:
+    said = await desk.said(await desk.alone("ada"), "ada", "Zoe moves.", kind=Kind.INITIATIVE, owner_name="Zoe")
+    await desk.do("ada", "plan", said, {"owner": PersonId("bob")})
+    after = await desk.look(said)
+    assert (after.owner, after.owner_name) == ("bob", None)
+    other = await desk.said(said.session, "ada", "Kim moves.", kind=Kind.INITIATIVE, subject="k", owner_name="Kim")
+    await desk.do("ada", "plan", other, {"owner": None})
+    assert (await desk.look(other)).owner_name is None
+    last = await desk.said(said.session, "ada", "Lou moves.", kind=Kind.INITIATIVE, subject="l", owner_name="Lou")
+    await desk.write(lambda tx: store.erase(tx, desk.rooms.recorder, last, MODEL, desk.now))
+    names = await desk.rooms.database.read(lambda c: c.execute(sa.select(claim.c.owner_name)).scalars().all())
+    assert list(names) == [None, None, None]
 
 
 async def test_the_plan_of_an_initiative_changes_field_by_field(desk: Desk) -> None:
