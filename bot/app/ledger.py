@@ -40,13 +40,15 @@ from bot.memory.reading import Purpose
 from bot.memory.service import Eraser
 from bot.orchestrator.approvals import Approvals
 from bot.orchestrator.clerk import Clerk
-from bot.orchestrator.proposing import Proposing
+from bot.orchestrator.proposing import UNMADE, Proposing
 from bot.orchestrator.returned import Returned
 from bot.orchestrator.tools import Tool
 from bot.orchestrator.verdicts import Verdicts
 from bot.outbox.service import Outbox
 from bot.sessions.visible import visible
 from bot.storage.database import Tx
+from bot.tasks.store import Task
+from bot.tasks.worker import Done
 from bot.tasks.worker import Handler as TaskHandler
 from config.schema import Settings
 
@@ -110,10 +112,21 @@ def build(
         worker.ring()
         approvals.ring()
 
-    proposing = Proposing(store.database, ledger, channels, MAIL, ring)
+    def proposed() -> None:
+        ring()
+        ring_tasks()
+
+    proposing = Proposing(store.database, ledger, channels, MAIL, proposed)
     verdicts = Verdicts(store.database, store.clock, ledger, channels, ring, buttons(store))
-    returned = Returned(store.database, ledger, teller(store, outbox, channels))
-    handlers = {bounces.KIND: returned.handle}
+    tell = teller(store, outbox, channels)
+
+    async def unmade(task: Task) -> Done:
+        return Done(await tell(PersonId(task.payload["person"]), task.payload["about"], task.payload["text"]))
+
+    handlers: dict[str, TaskHandler] = {
+        bounces.KIND: Returned(store.database, ledger, tell).handle,
+        UNMADE: unmade,
+    }
     return Room(
         ledger, worker, approvals, verdicts, proposing.tools(), Bounces(ledger, ring_tasks), handlers, store
     )  # fmt: skip

@@ -39,6 +39,7 @@ from bot.people.model import Person
 from bot.sessions import taint
 from bot.sessions.visible import visible
 from bot.storage.database import Database, Tx
+from bot.tasks import store as tasks
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,8 @@ MOST_WAITING = 30
 """Proposals of one person that wait at a time."""
 TOLD = 0.6
 """Share of a memory's words from which a text that holds them counts as telling it."""
+UNMADE = "ledger.unmade"
+"""Task: who asked hears that it was not put forward, although the answer said so."""
 ONLY_COMPANY = "Only people of the company can have me do things for them."
 
 
@@ -296,6 +299,13 @@ class Proposing:
             self._ledger.propose(tx, wish, Actor("model", ending.model), ending.now)
         except PermanentError as error:  # nobody may decide any more: the last principal left meanwhile
             log.warning("proposal %s of turn %s is not made: %s", proposal, ending.turn, error.message)
+            shown = kind.show(payload)
+            about = f"{shown.what} ({literal(shown.fields[0][1])})" if shown.fields else shown.what
+            text = (
+                f"Not put forward after all ({proposal[-6:]}): {about}. {error.message[:1].upper()}{error.message[1:]}."
+            )
+            told = {"person": person.id, "about": f"Not put forward: {shown.what}", "text": text}
+            tasks.enqueue(tx, UNMADE, proposal, told, ending.now, lane=f"{UNMADE}:{person.id}")
 
     async def _way(self, person: Person) -> tuple[str, str, str] | None:
         """Where the person is reached alone: channel, thread, address. Channels with buttons are chats: they first."""

@@ -13,12 +13,15 @@ from bot.audit.recorder import Recorder
 from bot.gateway.events import ButtonPressed, FormSubmitted, ReplyPath
 from bot.gateway.forms import Form
 from bot.gateway.operations import Ask, Edit, Send
+from bot.kernel.ids import BootId
+from bot.kernel.retry import Backoff
 from bot.ledger import store
 from bot.ledger.model import Proposal, State
 from bot.llm.model import Request, Text, ToolResult, ToolUse
 from bot.memory.service import Eraser
 from bot.people.model import Handle, Origin, Person
 from bot.storage.database import Database
+from bot.tasks.worker import Worker
 from config.schema import Settings
 from tests.clock import START, FakeClock
 from tests.intake import events
@@ -164,6 +167,35 @@ class House:
         await self.office.until(holds)
         assert await self.office.outbox.drain(timedelta(seconds=20))
         return next(each for each in said if each != "ask")
+
+    async def do_tasks(self) -> None:
+        """Do the ledger's background tasks, once there is one, and send what they say."""
+        office, room = self.office, self.office.room
+        assert room is not None
+
+        async def there(states: str) -> bool:
+            query = f"SELECT count(*) FROM task WHERE kind LIKE 'ledger.%' AND state {states}"
+            return bool(await office.database.read(lambda c: c.exec_driver_sql(query).scalar()))
+
+        await office.until(lambda: there("IS NOT NULL"))
+        worker = Worker(
+            office.database, office.recorder, office.clock, office.supervisor, BootId("boot-1"), room.handlers,
+            Backoff(),
+        )  # fmt: skip
+        office.supervisor.service("tasks", worker.run())
+
+        async def done() -> bool:
+            return not await there("NOT IN ('done', 'done_empty')")
+
+        await office.until(done)
+        await office.outbox.channel_ready(CHANNEL)
+        await office.outbox.channel_ready("email")
+
+        async def sent() -> bool:
+            query = "SELECT count(*) FROM outbox WHERE state <> 'sent'"
+            return not await office.database.read(lambda c: c.exec_driver_sql(query).scalar())
+
+        await office.until(sent)
 
     async def refusals(self) -> list[object]:
         return [each.payload["because"] for each in await self.office.audited("proposal_refused")]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from bot.audit.events import SYSTEM
 from bot.audit.recorder import Recorder
 from bot.gateway.events import Body, Chain, MessageReceived, Place, PlaceKind, Proof, ReplyPath
 from bot.gateway.forms import Form
@@ -16,7 +17,7 @@ from bot.gateway.operations import Ask, Send
 from bot.kernel.errors import PermanentError
 from bot.ledger import store
 from bot.ledger.model import Failure, State
-from bot.llm.model import ToolResult
+from bot.llm.model import Request, ToolResult
 from bot.people import store as people
 from bot.people.model import Change
 from bot.sessions.audience import Audience
@@ -24,6 +25,7 @@ from bot.storage.database import Database
 from tests.intake import events
 from tests.memory.desk import Desk
 from tests.orchestrator.house import KIM, MAIL, House
+from tests.orchestrator.office import Said
 from tests.sessions.rooms import PEOPLE
 
 BOSS, ADA, BOB, GUEST = PEOPLE
@@ -381,3 +383,28 @@ async def test_an_edit_by_mail_comes_back_to_be_confirmed(by_mail: House) -> Non
     (mail,) = await by_mail.mails(KIM)
     assert mail.text == "We come on Tuesday."
     assert (await by_mail.becomes(State.EXECUTED)).failure is not Failure.UNCERTAIN
+
+
+async def test_when_the_last_approver_leaves_while_the_model_thinks_who_asked_is_told(house: House) -> None:
+    office = house.office
+    house.wants("send_email", **MAIL)
+    answer = office.model.answer
+
+    def thinking(request: Request) -> Said:
+        if isinstance(request.messages[-1].content[-1], ToolResult):
+            office.model.gate.clear()
+        return answer(request)
+
+    office.model.answer = thinking
+    await office.hear(events.message("m1", "please", by="2"))
+    await office.model.until(asked=2, thinking=1)
+    now = office.clock.now()
+    await office.database.write(lambda tx: people.deactivate(tx, office.recorder, BOSS.id, SYSTEM, now))
+    office.model.gate.set()
+    await house.do_tasks()
+    told = [each.text for each in office.channel.tried if each.thread == "test:dm:2"]
+    assert "waits for a yes from boss" in told[0]
+    assert told[1].startswith("Not put forward after all")
+    assert KIM in told[1]
+    assert "There is nobody who may approve this" in told[1]
+    assert await office.database.read(lambda c: store.newest(c, 5)) == []

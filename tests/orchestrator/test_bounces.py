@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from bot.gateway.events import DeliveryReported, Outcome
-from bot.kernel.ids import BootId
-from bot.kernel.retry import Backoff
 from bot.ledger import store
 from bot.ledger.model import Op, State
-from bot.storage.database import Tx
-from bot.tasks.worker import Worker
 from tests.clock import START
 from tests.orchestrator.house import KIM, MAIL, House
 
@@ -27,35 +21,10 @@ async def bounced(house: House, number: int = 1, outcome: Outcome = Outcome.FAIL
 
 
 async def told(house: House) -> list[tuple[str, str]]:
-    """Run the tasks; who was told what about it, thread and text."""
-    office, room = house.office, house.office.room
-    assert room is not None
-    worker = Worker(
-        office.database, office.recorder, office.clock, office.supervisor, BootId("boot-1"), room.handlers, Backoff()
-    )  # fmt: skip
-    office.supervisor.service("tasks", worker.run())
-
-    async def ended() -> bool:
-        def query(tx: Tx) -> bool:
-            left = tx.connection.exec_driver_sql("SELECT count(*) FROM task WHERE state NOT IN ('done', 'done_empty')")
-            return not left.scalar()
-
-        return await office.database.write(query)
-
-    await office.until(ended)
-    office.clock.advance(timedelta(seconds=31))
-    await office.outbox.channel_ready("test")
-
-    def found() -> list[tuple[str, str]]:
-        sent = [*house.office.channel.tried, *house.mail.tried]
-        return [(each.thread, each.text) for each in sent if "came back: it did not reach" in each.text]
-
-    async def both() -> bool:
-        return len(found()) >= 2
-
-    await office.until(both)
-    assert await office.outbox.drain(timedelta(seconds=20))
-    return found()
+    """Who was told what about it: thread and text."""
+    await house.do_tasks()
+    sent = [*house.office.channel.tried, *house.mail.tried]
+    return [(each.thread, each.text) for each in sent if "came back: it did not reach" in each.text]
 
 
 async def sent(house: House) -> None:
