@@ -1,10 +1,10 @@
-"""What one person sees of schedules and does about them by a program: the command line and the API. They see their own
+"""What one person sees of schedules and does about them by a program: command line, API, console. They see their own
 and, as a principal, everybody's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 import sqlalchemy as sa
@@ -13,18 +13,23 @@ from bot.audit.events import Actor
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
+from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
 from bot.ledger.service import Ledger
-from bot.orchestrator import today
+from bot.orchestrator import month, today
 from bot.orchestrator.arranging import Arranging
+from bot.orchestrator.month import Entry
 from bot.orchestrator.today import Today
+from bot.people import store as people
 from bot.people.model import Person, Role
 from bot.scheduler import store, wording
-from bot.scheduler.model import Job, JobState, Occurrence
+from bot.scheduler.model import Job, JobState, Kind, Occurrence
 from bot.scheduler.service import LIVE, Schedules
 from bot.storage.database import Database, Tx
 
 HISTORY = 20
+READ_WITHIN = timedelta(minutes=30)
+"""A sentence that is confirmed later than this is read anew."""
 Act = Literal["pause", "resume", "remove", "undo", "run"]
 ONLY_PRINCIPALS = "only a principal can stop or start all schedules"
 
@@ -40,6 +45,20 @@ class Told:
     job: Job
     dates: tuple[datetime, ...]
     history: tuple[Occurrence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a sentence would be stored as."""
+
+    kind: Kind
+    about: str
+    when: str
+    dates: tuple[datetime, ...]
+    to: str | None
+    """Whose name it is for; None: only for who says it, and then stored without anybody's yes."""
+    at: datetime
+    """When it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +83,10 @@ class ScheduleDesk:
 
     async def listed(self, person: Person, *, everybody: bool = False) -> list[Told]:
         """Active and paused ones, the next to fire first. `everybody`: those of all people, for principals."""
-        if everybody and person.role is not Role.PRINCIPAL:
-            raise NotAllowedHereError("only a principal sees everybody's schedules")
-        now = self._clock.now()
+        owner, now = self._whose(person, everybody), self._clock.now()
 
         def query(connection: sa.Connection) -> list[Told]:
-            jobs = store.of_owner(connection, None if everybody else person.id, LIVE)
+            jobs = store.of_owner(connection, owner, LIVE)
             return [_told(connection, job, now, 1) for job in jobs if job.owner is not None]
 
         return await self._database.read(query, long=True)
@@ -80,12 +97,53 @@ class ScheduleDesk:
             lambda c: _told(c, self._schedules.named(c, person, given), now, HISTORY), long=True
         )
 
-    async def add(self, person: Person, sentence: str) -> Added:
-        """Raises `PermanentError` with words for them."""
+    async def history(self, person: Person, given: str, before: datetime | None, limit: int) -> Sequence[Occurrence]:
+        """What one did before an instant, the newest first. Raises `UnknownScheduleError`."""
+        return await self._database.read(
+            lambda c: store.history(c, self._schedules.named(c, person, given).id, limit, before)
+        )
+
+    async def days(
+        self, person: Person, since: datetime, until: datetime, *, everybody: bool = False
+    ) -> Mapping[date, Sequence[Entry]]:
+        """What fired and what will, by day of the person's zone."""
+        owner, now = self._whose(person, everybody), self._clock.now()
+
+        def query(connection: sa.Connection) -> Mapping[date, Sequence[Entry]]:
+            jobs = [job for job in store.of_owner(connection, owner, LIVE) if job.owner is not None]
+            return month.days(connection, owner, jobs, since, until, now, person.time_zone)
+
+        return await self._database.read(query, long=True)
+
+    async def preview(self, person: Person, sentence: str) -> Preview:
+        """What `add` would make of it. Raises `PermanentError` with words for them."""
+        now = self._clock.now()
+
+        def query(connection: sa.Connection) -> Preview:
+            prepared = self._arranging.said(connection, sentence, person, now)
+            wish = prepared.wish
+            to = people.get(connection, wish.to) if wish.to is not None and wish.to != person.id else None
+            return Preview(
+                wish.kind,
+                wish.text or wish.department or "",
+                wording.described(wish.rule, wish.zone),
+                tuple(wording.dates(wish.rule, wish.zone, now)),
+                to.name if to else None,
+                now,
+            )
+
+        return await self._database.read(query)
+
+    async def add(self, person: Person, sentence: str, said_at: datetime | None = None) -> Added:
+        """`said_at`: when the sentence was said, if not now: "in two hours" counts from then. Raises `PermanentError`
+        with words for them."""
 
         def unit(tx: Tx) -> Added:
             now = self._clock.now()
-            prepared = self._arranging.said(tx.connection, sentence, person, now)
+            said = now if said_at is None else said_at
+            if not now - READ_WITHIN <= said <= now:
+                raise PermanentError("that was said a while ago: look at the dates again")
+            prepared = self._arranging.said(tx.connection, sentence, person, said)
             made = self._arranging.write(tx, prepared, None, Actor("person", person.id), now)
             told = None if made is None else _told(tx.connection, made, now, 1)
             return Added(prepared.note, told, prepared.proposal)
@@ -133,8 +191,20 @@ class ScheduleDesk:
         """By whom, why and since when nothing fires."""
         return await self._database.read(store.stopped)
 
+    async def names(self, ids: Iterable[str | None]) -> Mapping[str, str]:
+        """Of whoever owns schedules, gets what they say, or stopped them all."""
+        known = [PersonId(each) for each in ids if each is not None]
+        found = await self._database.read(lambda c: people.by_ids(c, known))
+        return {str(key): each.name for key, each in found.items()}
+
     async def today(self, person: Person) -> Today:
         return await self._database.read(lambda c: today.today(c, person, self._clock.now()), long=True)
+
+    @staticmethod
+    def _whose(person: Person, everybody: bool) -> PersonId | None:
+        if everybody and person.role is not Role.PRINCIPAL:
+            raise NotAllowedHereError("only a principal sees everybody's schedules")
+        return None if everybody else person.id
 
     @staticmethod
     def _principal(person: Person) -> None:

@@ -22,13 +22,15 @@ from bot.people.model import Person
 from bot.scheduler import store
 from bot.scheduler.model import UNSOLICITED, Delivery, Job, JobState, Kind, Occurrence, Run
 from bot.scheduler.service import LIVE
-from bot.scheduler.wording import titled, told
+from bot.scheduler.wording import DELIVERIES, RUNS, titled, told
 from bot.sessions import places
 from bot.storage.database import Tx
 
 if TYPE_CHECKING:
     from bot.orchestrator.commands import Asked
 
+DEPARTMENT = "sales"
+"""In the words of an offer: what is to be said there instead."""
 AHEAD = timedelta(days=2)
 BACK = timedelta(days=1)
 ALONE = "`/today` is about you alone: ask me in a direct message."
@@ -38,7 +40,7 @@ OFFERS = {
     Kind.WEEKLY_REVIEW: "weekly review every Friday at 16:00",
     Kind.COMMITMENT: "commitments every weekday at 9:00",
     Kind.NUDGE: "nudge every weekday at 14:00",
-    Kind.CHECK_IN: "check-in sales every Monday at 10:00",
+    Kind.CHECK_IN: f"check-in {DEPARTMENT} every Monday at 10:00",
 }
 """The words behind `/schedule` that switch it on."""
 
@@ -66,6 +68,11 @@ class Today:
     names: Words
     off: tuple[Kind, ...]
     """Kinds that come unasked and that they have not chosen."""
+
+
+def offer(kind: Kind, department: str) -> str:
+    """The words that switch it on; `department` is what a check-in is about."""
+    return OFFERS[kind].replace(DEPARTMENT, department) if kind is Kind.CHECK_IN else OFFERS[kind]
 
 
 def today(connection: sa.Connection, person: Person, now: datetime) -> Today:
@@ -125,21 +132,9 @@ def _offers(of: Today) -> str:
 
 def _fired(of: Fired) -> str:
     run, delivery = of.occurrence.run, of.occurrence.delivery
-    what = {
-        Run.CLAIMED: "under way",
-        Run.NOTHING: "nothing to say",
-        Run.SKIPPED: "missed while I was away",
-        Run.FAILED: "failed",
-    }.get(run)
-    how = {
-        Delivery.SENT: "said",
-        Delivery.QUEUED: "on its way",
-        Delivery.FAILED: "not delivered",
-        Delivery.UNCERTAIN: "may have been delivered",
-        Delivery.PROPOSED: "waits for a yes",
-    }.get(delivery, "done")
+    became = RUNS[run] if run is not Run.DONE or delivery is Delivery.NONE else DELIVERIES[delivery]
     note = f": {literal(of.occurrence.note)}" if of.occurrence.note and run in (Run.FAILED, Run.SKIPPED) else ""
-    return f"- {told([of.occurrence.at], of.job.zone)} {literal(titled(of.job))} – {what or how}{note}"
+    return f"- {told([of.occurrence.at], of.job.zone)} {literal(titled(of.job))} – {became}{note}"
 
 
 def _decided(of: Proposal) -> str:

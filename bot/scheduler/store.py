@@ -301,12 +301,27 @@ def _skip(tx: Tx, recorder: Recorder, of: Job, found: Due, fence: int, now: date
     recorder.record(tx, Record(ScheduleSkipped(of.id, late, found.count), ACTOR, of.session))
 
 
-def history(connection: sa.Connection, job_id: JobId, limit: int) -> list[Occurrence]:
-    """The newest occurrences of a job, newest first."""
-    rows = connection.execute(
-        sa.select(occurrence).where(occurrence.c.job_id == job_id).order_by(occurrence.c.at.desc()).limit(limit)
+def history(connection: sa.Connection, job_id: JobId, limit: int, before: datetime | None = None) -> list[Occurrence]:
+    """The newest occurrences of a job, those before an instant, newest first."""
+    query = sa.select(occurrence).where(occurrence.c.job_id == job_id)
+    if before is not None:
+        query = query.where(occurrence.c.at < before)
+    return [_occurrence(row) for row in connection.execute(query.order_by(occurrence.c.at.desc()).limit(limit))]
+
+
+def between(
+    connection: sa.Connection, owner: PersonId | None, since: datetime, until: datetime, limit: int
+) -> list[tuple[Job, Occurrence]]:
+    """What a person's jobs, or (None) everybody's, did within a half-open span, in order."""
+    query = (
+        sa.select(occurrence)
+        .join(job, job.c.id == occurrence.c.job_id)
+        .where(occurrence.c.at >= since, occurrence.c.at < until)
+        .where(job.c.owner.is_not(None) if owner is None else job.c.owner == owner)
     )
-    return [_occurrence(row) for row in rows]
+    rows = connection.execute(query.order_by(occurrence.c.at, occurrence.c.job_id).limit(limit)).all()
+    jobs = {each.id: each for each in _jobs(connection, [row.job_id for row in rows])}
+    return [(jobs[JobId(row.job_id)], _occurrence(row)) for row in rows]
 
 
 def last_delivered(connection: sa.Connection, job_id: JobId) -> datetime | None:

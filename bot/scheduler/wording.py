@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from bot.scheduler.model import Cron, Every, Job, Kind, Once, Rule
+from bot.scheduler.model import Cron, Delivery, Every, Job, Kind, Once, Rule, Run
 from bot.scheduler.triggers import instant_of, instants
 from bot.scheduler.when import read
 from bot.scheduler.when_rule import UnclearError
@@ -25,6 +25,20 @@ KINDS = {
     Kind.COMMITMENT: "follow-up of what you promised",
     Kind.NUDGE: "nudge about what waits for you",
     Kind.UPKEEP: "upkeep",
+}
+RUNS = {
+    Run.CLAIMED: "under way",
+    Run.DONE: "done",
+    Run.NOTHING: "nothing to say",
+    Run.SKIPPED: "missed while I was away",
+    Run.FAILED: "failed",
+}
+DELIVERIES = {
+    Delivery.NONE: "no message",
+    Delivery.QUEUED: "on its way",
+    Delivery.SENT: "delivered",
+    Delivery.FAILED: "not delivered",
+    Delivery.UNCERTAIN: "may have been delivered",
 }
 _DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _EVERY = re.compile(r"every (\d+) seconds from (\S+)")

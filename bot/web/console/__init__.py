@@ -15,18 +15,23 @@ from starlette.routing import Route
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.values import dataclass
+from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database
 from bot.web.console import assets
 from bot.web.console.approvals import ApprovalPages
+from bot.web.console.audit import AuditPages
 from bot.web.console.classes import ClassPages
+from bot.web.console.house import House
 from bot.web.console.knowledge import Documents, KnowledgePage
 from bot.web.console.live import Hub, Live
+from bot.web.console.schedule import SchedulePages
 from bot.web.console.sign_in import SendLink, SignIn
 from bot.web.console.site import Site
 from bot.web.console.templating import environment
 from bot.web.console.today import TodayPage
+from bot.web.console.turn_page import TurnPage
 from bot.web.console.visits import Refuse, Visitors
 
 
@@ -45,6 +50,8 @@ class Rooms:
     documents: Documents
     clerk: Clerk
     desk: ScheduleDesk
+    chain: ChainCheck
+    house: House
 
 
 def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
@@ -56,6 +63,9 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *Live(rooms.hub, rooms.clock).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
         *TodayPage(rooms.database).routes(site),
+        *SchedulePages(rooms.desk).routes(site),
         *ClassPages(rooms.clerk).routes(site),
         *ApprovalPages(rooms.clerk).routes(site),
+        *AuditPages(rooms.database, rooms.recorder, rooms.chain).routes(site),
+        *TurnPage(rooms.database).routes(site),
     ]

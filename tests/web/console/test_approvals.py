@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.audit.tables import audit
-from bot.kernel.ids import PersonId, ProposalId
+from bot.kernel.ids import PersonId
 from bot.ledger.model import Proposal, State
 from bot.ledger.rules import Rules
 from bot.ledger.service import Ledger
@@ -167,7 +166,7 @@ async def test_how_long_is_left_stands_there_and_what_is_over_cannot_be_decided(
 async def test_two_people_are_wanted_for_what_needs_two(site: Site) -> None:
     shop = site.shop
     rules = Rules(two_persons=frozenset({"send_email"}), by_class={"send_email": (PersonId("boss"), PersonId("bob"))})
-    shop.ledger._rules = rules  # noqa: SLF001 - another setting
+    shop.ledger._rules = rules
     of = await shop.propose("send_email", mail(), key="k4")
     boss, bob = await site.enter("boss"), await site.enter("bob")
     for browser in (boss, bob):
