@@ -16,6 +16,7 @@ from bot.app.opening import Store, adopt_roster, open_store
 from bot.kernel import logs
 from bot.kernel.clock import SystemClock
 from bot.storage import lock
+from config.effective import effective
 from config.keys import secret_values
 from config.loader import Loaded
 
@@ -34,5 +35,5 @@ async def run(loaded: Loaded, *, accept: bool, greet: Callable[[str], None] | No
     with lock.hold(settings.data_dir):
         async with open_store(settings, redactor, SystemClock()) as store:
             await adopt_roster(store, settings, accept=accept)
-            daemon = await Daemon.build(store, settings)
+            daemon = await Daemon.build(store, settings, effective(loaded))
             return await daemon.live(greet)

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import timedelta
 from functools import partial
@@ -58,6 +58,7 @@ from bot.llm.metered import Metered
 from bot.llm.model import Model
 from bot.orchestrator import basics, compactions, history, lookups, prompt, recollection
 from bot.orchestrator.bringing import Bringer
+from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.compactions import Compactions, Compactor
 from bot.orchestrator.ends import Ends
 from bot.orchestrator.immediate import Immediate
@@ -76,6 +77,7 @@ from bot.people import store as people
 from bot.storage.database import Tx
 from bot.tasks import store as task_store
 from bot.tasks.worker import Done, Failed, Handler, Worker
+from config.effective import Effective
 from config.persona import persona
 from config.rules import local_mail_mode
 from config.schema import Settings
@@ -115,12 +117,15 @@ class Daemon:
     backups: rooms_of_backup.Backups
     ledger: rooms_of_ledger.Room
     scheduling: rooms_of_scheduling.Room
+    chain: ChainCheck
+    shown: Sequence[Effective]
+    """The settings in force, as they may be shown."""
     started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
     web_port: int | None = None
 
     @classmethod
-    async def build(cls, store: Store, settings: Settings) -> Daemon:
+    async def build(cls, store: Store, settings: Settings, shown: Sequence[Effective] = ()) -> Daemon:
         boot = BootId(new_id(store.clock.now()))
         receivers, doors, work = Supervisor(), Supervisor(), Supervisor()
         sandbox = Sandbox()
@@ -220,6 +225,8 @@ class Daemon:
         erasure = rooms_of_erasure.erasure(store, tasks.ring)
         backups = rooms_of_backup.backups(store, settings, VERSION)
         handlers |= backups.nightly.handlers()
+        chain = ChainCheck(store.database, store.recorder, store.clock, store.audit_key, tasks.ring)
+        handlers |= chain.handlers()
         tell = rooms_of_erasure.teller(store, outbox, channels)
         beyond = Beyond(
             (knowledge.index.purge, remembering.index.purge),
@@ -274,7 +281,7 @@ class Daemon:
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, remembering, erasure, erasing, forgetting, backups,
-            ledger, scheduling, store.clock.monotonic(),
+            ledger, scheduling, chain, shown, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -446,7 +453,8 @@ class Daemon:
             documents = rooms_of_web.documents(self.knowledge, self.settings, self.work)
             routes += rooms_of_web.pages(
                 self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub, documents,
-                self.ledger.clerk("web"), self.scheduling.desk,
+                self.ledger.clerk("web"), self.scheduling.desk, self.chain,
+                rooms_of_web.house(self.settings, self.shown, self.backups, self.tasks.ring),
             )  # fmt: skip
         return rooms_of_web.server(self.settings, self.channels, self.status, refuse, routes, hub)
 

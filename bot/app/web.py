@@ -8,15 +8,18 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
+from bot.app.backups import Backups
 from bot.app.knowledge import Knowledge
 from bot.app.opening import Store
-from bot.app.settings import derived_key
+from bot.app.settings import backup_folder, derived_key
+from bot.backup.making import listed
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
+from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.outbox import store as outbox_store
@@ -25,11 +28,13 @@ from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.web import console
 from bot.web.console import Rooms
+from bot.web.console.house import Backup, House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
+from config.effective import Effective
 from config.schema import Settings
 
 INVITATION = "To sign in to the console of {company}, open this in the browser in which you asked for it: {link}\n\nIt \
@@ -59,10 +64,12 @@ def pages(
     documents: Documents,
     clerk: Clerk,
     desk: ScheduleDesk,
+    chain: ChainCheck,
+    house: House,
 ) -> Sequence[Route]:
     """Of the console."""
     store.recorder.listen(hub.written)
-    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk)
+    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk, chain, house)
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 
 
@@ -70,6 +77,14 @@ def documents(knowledge: Knowledge, settings: Settings, jobs: Supervisor) -> Doc
     blobs = BlobFolder(settings.data_dir / "blobs")
     limit = settings.knowledge.max_file
     return Documents(knowledge.library, knowledge.search, knowledge.index, blobs, limit, jobs)
+
+
+def house(settings: Settings, shown: Sequence[Effective], backups: Backups, ring: Callable[[], None]) -> House:
+    def kept() -> Sequence[Backup]:
+        return listed(backups.maker.folder, backups.maker.keep, backups.nightly.following())
+
+    told = [(each.key, each.value, str(each.source)) for each in shown]
+    return House(settings.data_dir, backup_folder(settings), kept, settings.company.time_zone, told, ring)
 
 
 def server(

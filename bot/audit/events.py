@@ -426,10 +426,10 @@ class ChainVerified(Payload):
 
 @dataclass(frozen=True, slots=True)
 class AuditExported(Payload):
-    """A person took away what they may see of the audit."""
+    """A person took away what they may see of the audit, up to its row `head`."""
 
     type = "audit_exported"
-    rows: int
+    head: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,21 @@ def newest(connection: sa.Connection, limit: int, types: tuple[str, ...] = ()) -
     return [_without_text(entry) for entry in _read(connection, where, limit, newest=True)]
 
 
+def described(entry: Entry) -> dict[str, object]:
+    """As JSON: every field."""
+    return {
+        "id": entry.id,
+        "at": entry.at.isoformat(),
+        "type": entry.type,
+        "actor": f"{entry.actor_kind}:{entry.actor}",
+        "session": entry.session,
+        "turn": entry.turn,
+        "payload": dict(entry.payload),
+        "text": entry.text,
+        "erased": entry.erased,
+    }
+
+
 def _read(connection: sa.Connection, where: sa.ColumnElement[bool], limit: int, *, newest: bool) -> list[Entry]:
     statement = (
         sa.select(audit, content.c.text.label("text"), content.c.erased_at)

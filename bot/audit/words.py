@@ -151,7 +151,7 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
         f"checked the chain of {_count(p['rows'], 'row')}: "
         + (f"it does not hold in {_count(p['faults'], 'place')}" if p["faults"] else "it holds")
     ),
-    "audit_exported": lambda p: f"took away {_count(p['rows'], 'row')} of the audit",
+    "audit_exported": lambda p: f"took away a copy of the audit up to row {p['head']}",
     "proposal_made": _put_forward,
     "proposal_shown": lambda p: (
         f"{'reminded' if p['reminder'] else 'asked'} {p['person']} on {p['channel']} about {_proposal(p)}"

@@ -71,7 +71,7 @@ class Audit:
             entries = await self._of_session(SessionId(request.session), request.reason)
             entries = [entry for entry in entries if request.type in (None, entry.type)]
         for entry in entries:
-            await peer.send({"entry": _described(entry)})
+            await peer.send({"entry": timeline.described(entry)})
         await peer.send({"ok": True, "texts": request.session is not None and bool(request.reason)})
 
     async def _of_session(self, session: SessionId, reason: str | None) -> list[Entry]:
@@ -95,17 +95,3 @@ def _entries(connection: sa.Connection, session: SessionId) -> list[Entry]:
     while len(found) < MOST and (page := timeline.of_session(connection, session, found[-1].id if found else 0)):
         found += page
     return found[:MOST]
-
-
-def _described(entry: Entry) -> dict[str, object]:
-    return {
-        "id": entry.id,
-        "at": entry.at.isoformat(),
-        "type": entry.type,
-        "actor": f"{entry.actor_kind}:{entry.actor}",
-        "session": entry.session,
-        "turn": entry.turn,
-        "payload": dict(entry.payload),
-        "text": entry.text,
-        "erased": entry.erased,
-    }

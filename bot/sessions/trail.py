@@ -10,7 +10,7 @@ A page looks through `MOST_LOOKED_AT` entries at most, along one index; one that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -100,15 +100,18 @@ def of_turn(connection: sa.Connection, scope: PersonScope, turn: TurnId) -> list
     return _read(connection, scope, audit.c.turn_id == turn, 1_000, audit.c.id)
 
 
-def places(connection: sa.Connection, scope: PersonScope, limit: int) -> list[Place]:
-    """The sessions in whose rooms the person ever was, the newest first."""
-    rows = connection.execute(
+def places(connection: sa.Connection, scope: PersonScope, limit: int, of: Collection[str] | None = None) -> list[Place]:
+    """The sessions (`of` these) in whose rooms the person ever was, the newest first."""
+    query = (
         sa.select(session.c.id, session.c.channel, place.c.kind, place.c.title, session.c.opened_at)
         .select_from(session.join(place, place.c.key == session.c.place_key))
         .where(session.c.id.in_(ever_in(scope.person)))
         .order_by(session.c.opened_at.desc(), session.c.id.desc())
         .limit(limit)
     )
+    if of is not None:
+        query = query.where(session.c.id.in_(sorted(of)))
+    rows = connection.execute(query)
     return [Place(SessionId(row.id), row.channel, row.kind, row.title, row.opened_at) for row in rows]
 
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 from bot.kernel.values import dataclass
 from bot.orchestrator.turn_graph import Node, TurnGraph
 
-WIDTH, HEIGHT = 184, 66
+WIDTH, HEIGHT = 172, 66
 """Of a box, in units of the view."""
-ACROSS, DOWN = 236, 82
+ACROSS, DOWN = 212, 82
 """From box to box."""
-LINE, LINES = 25, 2
+LINE, LINES = 24, 2
 """Characters of a line, and lines of the text under a title."""
 EDGE = 14
 """Room for an edge that passes a box."""

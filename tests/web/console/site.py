@@ -6,6 +6,8 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -15,17 +17,20 @@ from yarl import URL
 from bot.kernel.ids import PersonId
 from bot.kernel.supervise import Supervisor, cancel, start
 from bot.ledger.sealing import Sealer
+from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.verdicts import Verdicts
 from bot.people import browsers
 from bot.web import api, console
 from bot.web.console import Rooms
+from bot.web.console.house import House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
+from tests.conftest import KEY
 from tests.ledger.workshop import Workshop
 from tests.memory.desk import CountingEraser, Desk
 from tests.outbox.post import Post
@@ -128,6 +133,13 @@ class Site:
             await each.session.close()
 
 
+def home(data_dir: Path) -> House:
+    """A machine with one backup, and a few settings."""
+    backup = ("openexecutive-20261201T030000Z.oebackup", datetime(2026, 12, 1, 3, tzinfo=UTC), None)
+    told = [("company.name", '"Analytical Engines"', "file"), ("llm.api_key", "set", "environment")]
+    return House(data_dir, data_dir / "backups", lambda: [backup], "Europe/Oslo", told, lambda: None)
+
+
 async def healthy() -> Mapping[str, object]:
     return {"status": "ok"}
 
@@ -149,7 +161,11 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
     verdicts = Verdicts(rooms.database, rooms.clock, shop.ledger, {}, lambda: None, Sealer(b"k" * 32))
     clerk = Clerk(rooms.database, rooms.clock, verdicts, "web")
     schedules = ScheduleDesk(rooms.database, rooms.recorder, rooms.clock, shop.ledger, lambda: None)
-    made = Rooms(rooms.database, rooms.recorder, rooms.clock, hub, send, healthy, documents, clerk, schedules)
+    chain = ChainCheck(rooms.database, rooms.recorder, rooms.clock, KEY, lambda: None)
+    house = home(rooms.database.path.parent)
+    made = Rooms(
+        rooms.database, rooms.recorder, rooms.clock, hub, send, healthy, documents, clerk, schedules, chain, house
+    )
     routes = [
         *api.routes(
             rooms.database, rooms.recorder, rooms.clock, CountingEraser(), "1.2.3", refused.append, visitors=visitors
