@@ -37,6 +37,10 @@ from bot.storage.database import Tx
 ACTOR = Actor("system", "ledger")
 
 
+class UnknownActionError(PermanentError):
+    """There is no such class of actions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What somebody wants to have done, before anybody said yes."""
@@ -91,10 +95,10 @@ class Ledger:
         return found
 
     def action(self, name: str) -> Action:
-        """Raises `PermanentError` for a class that there is not."""
+        """Raises `UnknownActionError`."""
         found = self._actions.get(name)
         if found is None:
-            raise PermanentError(f"there is no action {name!r}: one of {', '.join(sorted(self._actions))}")
+            raise UnknownActionError(f"there is no action {name!r}: one of {', '.join(sorted(self._actions))}")
         return found
 
     def propose(self, tx: Tx, wish: Wish, actor: Actor, now: datetime) -> Proposal:

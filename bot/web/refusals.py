@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from bot.kernel.errors import OpenExecutiveError, PermanentError, TransientError
 from bot.kernel.supervise import Bug, attempt
+from bot.ledger.service import UnknownActionError
 from bot.memory.model import ConflictError
 from bot.memory.service import NotAllowedError, UnclearError, UnknownMemoryError
 from bot.orchestrator.clerk import NotDoneError, UnknownProposalError
@@ -52,6 +53,8 @@ def refusal(error: OpenExecutiveError) -> Refusal:
             return Refusal(404, "not_found", "There is no such proposal.", "not_found")
         case UnknownScheduleError():
             return Refusal(404, "not_found", "There is no such schedule.", "not_found")
+        case UnknownActionError():
+            return Refusal(404, "not_found", "There is no such class of actions.", "not_found")
         case UnknownThingError():
             return Refusal(404, "not_found", error.message, "not_found")
         case NotDoneError():

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 _REF = "#/components/schemas/{model}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 REFUSALS = {
+    "400": "what is asked cannot be, whoever asks",
     "401": "no token, or one that does not hold",
     "403": "this person may not do that",
     "404": "no such thing, or none that this person may see",
     "409": "it was changed meanwhile, or cannot move like that from where it stands",
+    "413": "the body is too large",
+    "415": "the body is not JSON",
     "422": "the request is incomplete or not understood",
     "429": "too many tokens that do not hold",
+    "503": "not right now: the store cannot be read or written",
 }
 
 

@@ -212,7 +212,7 @@ def _day(of: Today) -> Day:
             Happened(schedule=each.job.id, title=each.job.title, fired=_fired(each.occurrence)) for each in of.fired
         ),
         decided=tuple(Ended(proposal=each.id, action=each.action, state=each.state.value) for each in of.decided),
-        new_memories=of.new,
+        new_memories=len(of.new),
         next=tuple(_told(Told(job, tuple(wording.dates(job.rule, job.zone, of.at)), ())) for job in of.next),
         off=of.off,
         offers=tuple(OFFERS[kind] for kind in of.off),
