@@ -57,6 +57,7 @@ inbox = sa.Table(
         "state <> 'answered' OR session_id IS NOT NULL OR reason IS NOT NULL", name="answered_somewhere"
     ),
     sa.Index("ix_inbox_waiting", "session_id", "seq", sqlite_where=sa.text("state = 'queued'")),
+    sa.Index("ix_inbox_session_id", "session_id", "id"),
     sa.Index("ix_inbox_turn_id", "turn_id", "seq"),
     sa.Index("ix_inbox_ref", "ref"),
     sa.Index("ix_inbox_ended_at", "ended_at"),

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.kernel.ids import OutboxId, PersonId, ProposalId, new_id
+from bot.kernel.scope import PersonScope
 from bot.kernel.values import dataclass
 from bot.ledger.model import Proposal, State
 from bot.ledger.tables import ASKER, proposal, proposal_ask
@@ -122,6 +123,20 @@ def in_thread(connection: sa.Connection, thread: str) -> Ask | None:
 def shown_to(connection: sa.Connection, of: ProposalId, person: PersonId) -> Ask | None:
     """What this person was shown last of a proposal."""
     return _one(connection, sa.and_(proposal_ask.c.proposal_id == of, proposal_ask.c.person_id == person))
+
+
+def by_rows(
+    connection: sa.Connection, scope: PersonScope, thread: str, rows: Collection[OutboxId]
+) -> dict[OutboxId, ProposalId]:  # fmt: skip
+    """Which proposals these messages of a thread put before the person."""
+    found = connection.execute(
+        sa.select(proposal_ask.c.outbox_id, proposal_ask.c.proposal_id).where(
+            proposal_ask.c.thread == thread,
+            proposal_ask.c.person_id == scope.person,
+            proposal_ask.c.outbox_id.in_(sorted(rows)),
+        )
+    )
+    return {OutboxId(row.outbox_id): ProposalId(row.proposal_id) for row in found}
 
 
 def use(tx: Tx, ask: str, now: datetime) -> None:

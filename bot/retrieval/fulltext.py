@@ -68,6 +68,12 @@ class FullText:
             f"WHERE {self.name} MATCH :words"
         ).columns(sa.column("key", sa.Integer), sa.column("rank", sa.Float))
 
+    def newest(self) -> sa.TextualSelect:
+        """Rows that match the expression bound as `words`: their key alone, the highest first."""
+        return sa.text(
+            f"SELECT rowid AS key FROM {self.name} WHERE {self.name} MATCH :words ORDER BY rowid DESC"  # noqa: S608
+        ).columns(sa.column("key", sa.Integer))
+
     def merge_step(self, connection: sa.Connection, *, first: bool) -> bool:
         """Merge a part of the index: what was deleted leaves it only when its segment is merged (s6.8). True as long as
         there may be more to do; each step belongs into a unit of its own."""
@@ -131,3 +137,9 @@ def expression(telling: Sequence[str]) -> str:
         if len(word) >= _PREFIX_FROM and word.isalpha():
             parts.append(f'"{quoted[:-_PREFIX_ENDING]}"*')
     return " OR ".join(parts)
+
+
+def every(column: str, wanted: Sequence[str]) -> str:
+    """An FTS5 query (s3) that finds rows with all of these words in a column; the last may be the beginning of one."""
+    quoted = ['"' + word.replace('"', '""') + '"' for word in wanted]
+    return f"{{{column}}} : (" + " AND ".join([*quoted[:-1], f"{quoted[-1]}*"]) + ")"

@@ -45,6 +45,7 @@ presence = sa.Table(
     sa.Column("address", sa.Text, primary_key=True),
     sa.Column("since", UtcDateTime, primary_key=True),
     sa.Column("until", UtcDateTime),
+    sa.Index("ix_presence_address", "address", "place_key"),
     sa.Index("uq_presence_current", "place_key", "address", unique=True, sqlite_where=sa.text("until IS NULL")),
 )
 """Accounts known to be in a place, by interval."""
