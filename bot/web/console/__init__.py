@@ -68,4 +68,5 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *ApprovalPages(rooms.clerk).routes(site),
         *AuditPages(rooms.database, rooms.recorder, rooms.chain).routes(site),
         *TurnPage(rooms.database).routes(site),
+        site.nothing(),
     ]

@@ -21,7 +21,7 @@ from bot.kernel.clock import Clock
 from bot.kernel.values import dataclass
 from bot.web.console.visits import CSRF_FIELD, CSRF_HEADER, NOTICE, Notice, NotSignedIn, Refuse, Visit, Visitors
 from bot.web.hooks import BodyRefusedError, read_body
-from bot.web.refusals import Refusal, answered
+from bot.web.refusals import Refusal, UnknownThingError, answered
 
 SIGN_IN = "/sign-in"
 FORM_LIMIT = 256 << 10
@@ -87,8 +87,7 @@ class Site:
             try:
                 if request.method not in ("GET", "HEAD"):
                     visit = await self._guarded(visit, raw)
-                answer = await answered(handler(visit), f"console {request.method} {path}")
-                response = self._shown(visit, answer)
+                response = await answered(self._answer(visit, handler), f"console {request.method} {path}")
             except Refusal as refused:
                 response = self._refused(visit, refused)
             if not visit.partial:
@@ -108,6 +107,14 @@ class Site:
                 return self.bare("refused.html", {"status": refused.status, "message": refused.message}, refused.status)
 
         return Route(path, endpoint, methods=[method])
+
+    def nothing(self) -> Route:
+        """The last route: whatever else is asked for is not there."""
+
+        async def handler(visit: Visit) -> Answer:
+            raise UnknownThingError("There is no such page.")
+
+        return self.page("/{rest:path}", handler)
 
     def bare(self, template: str, values: Mapping[str, object], status: int = 200) -> Response:
         """A page outside the console: for people who are not signed in."""
@@ -129,6 +136,9 @@ class Site:
         return FormData(pairs)
 
     # --- inside ----------------------------------------------------------------------------------------------------
+
+    async def _answer(self, visit: Visit, handler: Handler) -> Response:
+        return self._shown(visit, await handler(visit))
 
     async def _guarded(self, visit: Visit, raw: bool) -> Visit:
         form = FormData() if raw else await self.form(visit.request)
