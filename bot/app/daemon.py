@@ -54,7 +54,7 @@ from bot.kernel.supervise import Supervisor
 from bot.kernel.values import dataclass
 from bot.llm import service as llm
 from bot.llm.budget import Purpose
-from bot.llm.metered import Metered
+from bot.llm.metered import Meter, Metered
 from bot.llm.model import Model
 from bot.orchestrator import basics, compactions, history, lookups, prompt, recollection
 from bot.orchestrator.bringing import Bringer
@@ -121,6 +121,7 @@ class Daemon:
     shown: Sequence[Effective]
     """The settings in force, as they may be shown."""
     started: float
+    meter: Meter
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
     web_port: int | None = None
 
@@ -281,7 +282,7 @@ class Daemon:
         daemon = cls(
             store, settings, boot, channels, model, outbox, lanes, orchestrator, intake, receivers, doors, work,
             introductions, tasks, knowledge, remembering, erasure, erasing, forgetting, backups,
-            ledger, scheduling, chain, shown, store.clock.monotonic(),
+            ledger, scheduling, chain, shown, meter, store.clock.monotonic(),
         )  # fmt: skip
         handlers[UPKEEP] = daemon.upkeep
         return daemon
@@ -454,7 +455,7 @@ class Daemon:
             routes += rooms_of_web.pages(
                 self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub, documents,
                 self.ledger.clerk("web"), self.scheduling.desk, self.chain,
-                rooms_of_web.house(self.settings, self.shown, self.backups, self.tasks.ring),
+                rooms_of_web.house(self.settings, self.shown, self.backups, self.tasks.ring), self.meter,
             )  # fmt: skip
         return rooms_of_web.server(self.settings, self.channels, self.status, refuse, routes, hub)
 

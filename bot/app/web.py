@@ -19,6 +19,7 @@ from bot.gateway.operations import Reply
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
+from bot.llm.metered import Meter
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
@@ -66,10 +67,13 @@ def pages(
     desk: ScheduleDesk,
     chain: ChainCheck,
     house: House,
+    meter: Meter,
 ) -> Sequence[Route]:
     """Of the console."""
     store.recorder.listen(hub.written)
-    rooms = Rooms(store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk, chain, house)
+    rooms = Rooms(
+        store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk, chain, house, meter
+    )
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 
 

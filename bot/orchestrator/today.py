@@ -14,6 +14,7 @@ from bot.ledger import showing
 from bot.ledger import store as proposals
 from bot.ledger.model import Proposal, State
 from bot.llm.budget import local_day
+from bot.memory.model import Claim
 from bot.orchestrator.arranging import line
 from bot.orchestrator.firing import news
 from bot.orchestrator.firing.news import Promise, Waiting
@@ -62,8 +63,8 @@ class Today:
     fired: tuple[Fired, ...]
     decided: tuple[Proposal, ...]
     """What they asked for, or could decide, and has ended lately."""
-    new: int
-    """Memories that were recorded or changed lately, as far as they may see them."""
+    new: tuple[Claim, ...]
+    """Memories that were recorded or changed lately, as far as they may see them; the newest first."""
     next: tuple[Job, ...]
     names: Words
     off: tuple[Kind, ...]
@@ -98,7 +99,7 @@ def today(connection: sa.Connection, person: Person, now: datetime) -> Today:
         found.due,
         tuple(sorted(fired, key=lambda each: each.occurrence.at)),
         tuple(decided),
-        len(found.new),
+        found.new,
         tuple(coming),
         found.words,
         tuple(kind for kind in OFFERS if kind in UNSOLICITED and kind not in chosen),
@@ -111,7 +112,7 @@ def words(of: Today) -> str:
     due = [news.promise_line(of.names, each, day) for each in of.due]
     happened = [_fired(each) for each in of.fired] + [_decided(each) for each in of.decided]
     if of.new:
-        happened.append(f"- memories that are new or changed: {of.new} (`/memories`)")
+        happened.append(f"- memories that are new or changed: {len(of.new)} (`/memories`)")
     coming = [line(each) for each in of.next]
     parts = [
         *news.section("Waits for you", [each.line for each in of.waiting]),

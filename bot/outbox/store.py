@@ -181,6 +181,13 @@ class Sent:
     """None while it is on its way."""
 
 
+def reply_of(connection: sa.Connection, row_id: str) -> list[OutboundOp]:
+    """All parts of the reply to which a row belongs, in order."""
+    reply = sa.select(outbox.c.reply_id).where(outbox.c.id == row_id).scalar_subquery()
+    rows = connection.execute(sa.select(outbox.c.op).where(outbox.c.reply_id == reply).order_by(outbox.c.part))
+    return [load_operation(row.op) for row in rows]
+
+
 def last_of_thread(connection: sa.Connection, thread: str) -> Sent | None:
     """What was said last in a thread, or is about to be."""
     row = connection.execute(

@@ -61,6 +61,7 @@ class Shift:
     sessions: tuple[SessionId, ...]
 
 
+_SHARED = place.c.kind.in_((PlaceKind.GROUP.value, PlaceKind.CHANNEL.value))
 _GET = sa.select(place).where(place.c.key == sa.bindparam("place"))
 
 
@@ -167,6 +168,12 @@ def told(tx: Tx, key: str) -> None:
     tx.execute(place.update().where(place.c.key == key).values(untold=False))
 
 
+def undescribed(connection: sa.Connection) -> int:
+    """Rooms of which nobody has said what they are."""
+    query = sa.select(sa.func.count()).select_from(place)
+    return connection.execute(query.where(place.c.declared.is_(None), place.c.open, _SHARED)).scalar_one()
+
+
 def unasked(connection: sa.Connection) -> list[Known]:
     """Rooms of which nobody has said what they are, and no principal was asked."""
     rows = connection.execute(
@@ -174,7 +181,7 @@ def unasked(connection: sa.Connection) -> list[Known]:
             place.c.asked_at.is_(None),
             place.c.declared.is_(None),
             place.c.open,
-            place.c.kind.in_((PlaceKind.GROUP.value, PlaceKind.CHANNEL.value)),
+            _SHARED,
         )
     )
     return [_known(row) for row in rows]

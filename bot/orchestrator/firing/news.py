@@ -52,6 +52,8 @@ class Waiting:
     line: str
     others: bool = False
     """It may tell what others wrote."""
+    claim: Claim | None = None
+    """The memory that it is; None: an approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def waits_for(connection: sa.Connection, person: Person) -> list[Waiting]:
     held = [(each, Memories.verdict(connection, by, Act.ACCEPT, each)) for each in waiting(connection, view, 50)]
     words = Words(names_of(connection, [each for each, _ in held]), person.time_zone)
     return found + [
-        Waiting(each.id, words.waiting(each, yes), doubtful([each]))
+        Waiting(each.id, words.waiting(each, yes), doubtful([each]), each)
         for each, yes in held
         if view.decides or (each.status is Status.PENDING and not isinstance(yes, No))
     ]

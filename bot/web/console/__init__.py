@@ -15,6 +15,7 @@ from starlette.routing import Route
 from bot.audit.recorder import Recorder
 from bot.kernel.clock import Clock
 from bot.kernel.values import dataclass
+from bot.llm.metered import Meter
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
@@ -52,6 +53,7 @@ class Rooms:
     desk: ScheduleDesk
     chain: ChainCheck
     house: House
+    meter: Meter
 
 
 def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
@@ -62,7 +64,7 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
         *Live(rooms.hub, rooms.clock).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
-        *TodayPage(rooms.database).routes(site),
+        *TodayPage(rooms.database, rooms.clerk, rooms.meter, rooms.status).routes(site),
         *SchedulePages(rooms.desk).routes(site),
         *ClassPages(rooms.clerk).routes(site),
         *ApprovalPages(rooms.clerk).routes(site),

@@ -17,6 +17,8 @@ from yarl import URL
 from bot.kernel.ids import PersonId
 from bot.kernel.supervise import Supervisor, cancel, start
 from bot.ledger.sealing import Sealer
+from bot.llm.budget import MICROS, Limit, Limits
+from bot.llm.metered import Meter
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
@@ -107,6 +109,7 @@ class Site:
     documents: Documents
     shop: Workshop
     """The ledger behind the pages."""
+    meter: Meter
     _browsers: list[Browser] = field(default_factory=list)
 
     def browser(self) -> Browser:
@@ -162,9 +165,22 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
     clerk = Clerk(rooms.database, rooms.clock, verdicts, "web")
     schedules = ScheduleDesk(rooms.database, rooms.recorder, rooms.clock, shop.ledger, lambda: None)
     chain = ChainCheck(rooms.database, rooms.recorder, rooms.clock, KEY, lambda: None)
+    limits = {Limit.COMPANY: 10 * MICROS, Limit.PERSON: 2 * MICROS}
+    meter = Meter(rooms.clock, "UTC", {}, Limits(limits, 0.8), {}, free=False)
     house = home(rooms.database.path.parent)
     made = Rooms(
-        rooms.database, rooms.recorder, rooms.clock, hub, send, healthy, documents, clerk, schedules, chain, house
+        rooms.database,
+        rooms.recorder,
+        rooms.clock,
+        hub,
+        send,
+        healthy,
+        documents,
+        clerk,
+        schedules,
+        chain,
+        house,
+        meter,
     )
     routes = [
         *api.routes(
@@ -175,7 +191,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
     server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
     server.listen()
     running = start("web", server.run())
-    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub, documents, shop)
+    site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub, documents, shop, meter)
     try:
         yield site
     finally:
