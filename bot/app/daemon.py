@@ -65,6 +65,7 @@ from bot.orchestrator.immediate import Immediate
 from bot.orchestrator.introductions import Introductions
 from bot.orchestrator.keeping import Keeping
 from bot.orchestrator.lanes import Lanes
+from bot.orchestrator.linking import Telling
 from bot.orchestrator.placeholder import Placeholders
 from bot.orchestrator.service import Orchestrator
 from bot.orchestrator.specialists import Specialists
@@ -248,6 +249,7 @@ class Daemon:
             verdicts=ledger.verdicts,
         )  # fmt: skip
         placeholders = Placeholders(parts)
+        handlers |= Telling(store.database, store.clock, outbox, channels).handlers()
         handlers |= Bringer(store.database, store.clock, knowledge.library, outbox, channels).handlers()
         lanes = Lanes(
             Steps(parts, placeholders, Keeping(store.database, knowledge.library), ledger.verdicts),
@@ -399,6 +401,7 @@ class Daemon:
                 time_zone=self.settings.company.time_zone,
                 company=self.settings.company.name,
                 outbox=self.outbox,
+                ring=self.tasks.ring,
             )
         )
         for channel in self.channels.values():

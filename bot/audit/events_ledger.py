@@ -177,7 +177,16 @@ class ScheduleChanged(Payload):
     type = "schedule_changed"
     job: JobId
     change: Literal[
-        "edited", "paused", "resumed", "removed", "hurried", "done", "paused_by_failures", "stopped", "started"
+        "edited",
+        "paused",
+        "resumed",
+        "removed",
+        "hurried",
+        "done",
+        "paused_by_failures",
+        "stopped",
+        "started",
+        "handed_over",
     ]
     """`stopped` and `started`: an operator stopped all firing, or let it go on (`job` is empty then)."""
 

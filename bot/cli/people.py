@@ -18,6 +18,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     decline.add_argument("id", help="of the request")
     deactivate = actions.add_parser("deactivate", help="take a person's entry away, at once")
     deactivate.add_argument("id", help="of the person")
+    deactivate.add_argument("--to", metavar="PERSON", help="who takes over their open initiatives and schedules")
+    edit = actions.add_parser("edit", help="change a person who does not stand in the settings")
+    edit.add_argument("id", help="of the person")
+    edit.add_argument("--name")
+    edit.add_argument("--role", choices=("principal", "member", "guest"))
+    edit.add_argument("--departments", metavar="A,B", help="all of them; '' for none")
+    unlink = actions.add_parser("unlink", help="take back that an account is a person's; signs them out everywhere")
+    unlink.add_argument("id", help="of the person")
+    unlink.add_argument("account", help="as `people list` shows it: CHANNEL:ADDRESS")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,9 +45,25 @@ def run(args: argparse.Namespace) -> int:
             ask(args, "people.decline", id=args.id)
             print("declined")
         case "deactivate":
-            ask(args, "people.deactivate", id=args.id)
+            handed = ask(args, "people.deactivate", id=args.id, to=args.to).get("handed_over")
             print("deactivated")
+            if isinstance(handed, dict):
+                print(_handed(handed, args.to))
+        case "edit":
+            departments = None if args.departments is None else [each for each in args.departments.split(",") if each]
+            person = ask(args, "people.edit", id=args.id, name=args.name, role=args.role, departments=departments)
+            _print([_person(person["person"])], "")  # type: ignore[arg-type]
+        case "unlink":
+            channel, _, address = args.account.partition(":")
+            person = ask(args, "people.unlink", id=args.id, channel=channel, address=address)
+            _print([_person(person["person"])], "")  # type: ignore[arg-type]
     return 0
+
+
+def _handed(counts: Answer, to: str) -> str:
+    told = f"{to} takes over {counts['initiatives']} initiatives, and {counts['schedules']} schedules that rest for now"
+    hidden = counts["hidden"]
+    return f"{told}; {hidden} initiatives stay, told where {to} was not" if hidden else told
 
 
 def _person(person: Answer) -> str:

@@ -17,12 +17,19 @@ from bot.control.request import Nothing, operation
 from bot.gateway.channel import LocalHandler
 from bot.intake import store as inbox
 from bot.kernel.clock import Clock
+from bot.orchestrator.leaving import Departures
+from bot.orchestrator.linking import Linking
+from bot.orchestrator.roster import Roster
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
 from bot.storage.database import Database
 
 LISTED = 20
 """Parked rows that `status` names; the counts have them all."""
+
+
+def no_bell() -> None:
+    """Nobody runs tasks: they wait for the next start."""
 
 
 def handlers(
@@ -36,12 +43,15 @@ def handlers(
     time_zone: str,
     company: str,
     outbox: Outbox | None,
+    ring: Callable[[], None] = no_bell,
 ) -> Mapping[str, LocalHandler]:
     """`status` tells of the running daemon, as `/health` does. `time_zone` (the company's) is for people who come in by
     a request, `company` its name in the settings. `outbox` takes what rooms are told of a change; None when no daemon
-    runs."""
-    people = ops_people.People(database, recorder, clock, time_zone, forget_rooms, outbox)
-    pair = ops_pair.Pair(database, recorder, clock, people.roster_changed)
+    runs. `ring` wakes whoever runs tasks."""
+    roster = Roster(database, recorder, clock, time_zone, forget_rooms, outbox)
+    linking = Linking(roster, ring)
+    people = ops_people.People(database, roster, Departures(roster), linking)
+    pair = ops_pair.Pair(database, clock, linking)
     audit = ops_audit.Audit(database, recorder, audit_key)
     usage = ops_usage.Spending(database, clock, time_zone)
     profile = ops_company.Company(database, recorder, clock, company)
@@ -56,6 +66,8 @@ def handlers(
         "people.requests": operation(Nothing, lambda _: people.requests()),
         "people.accept": operation(ops_people.Accept, people.accept),
         "people.decline": operation(ops_people.Decline, people.decline),
+        "people.edit": operation(ops_people.Edit, people.edit),
+        "people.unlink": operation(ops_people.Unlink, people.unlink),
         "people.deactivate": operation(ops_people.Deactivate, people.deactivate),
         "company.show": operation(ops_company.Show, profile.show),
         "company.set": operation(ops_company.Set, profile.set),

@@ -3,26 +3,23 @@ account."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from bot.audit.recorder import Recorder
 from bot.control.ops_people import described
 from bot.control.request import OPERATOR, Request
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
+from bot.orchestrator.linking import Linking
 from bot.people import pairing, store
 from bot.people.model import Person
-from bot.storage.database import Database, Tx
+from bot.storage.database import Database
 
 LOOK_EVERY = timedelta(seconds=0.5)
-
-T = TypeVar("T")
 
 
 class Make(Request):
@@ -39,30 +36,21 @@ class Confirm(Request):
     yes: bool
 
 
-class RosterChange(Protocol):
-    async def __call__(self, change: Callable[[Tx], T]) -> T: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Pair:
     database: Database
-    recorder: Recorder
     clock: Clock
-    roster_changed: RosterChange
+    linking: Linking
 
     async def make(self, request: Make) -> Mapping[str, object]:
-        def unit(tx: Tx) -> Mapping[str, object]:
-            person = _person(tx.connection, request.person)
-            now = self.clock.now()
-            code_id, code = pairing.make(tx, self.recorder, person.id, OPERATOR, now)
-            return {
-                "code_id": code_id,
-                "code": code,
-                "expires_at": (now + pairing.LIFETIME).isoformat(),
-                "person": described(person),
-            }
-
-        return await self.database.write(unit)
+        person = await self.database.read(lambda c: _person(c, request.person))
+        made = await self.linking.code(person.id, OPERATOR)
+        return {
+            "code_id": made.id,
+            "code": made.words,
+            "expires_at": made.until.isoformat(),
+            "person": described(made.person),
+        }
 
     async def wait(self, request: Wait) -> Mapping[str, object]:
         """Answers when the code is no longer open: its state, and who claimed it. At the latest when its time is up."""
@@ -83,22 +71,10 @@ class Pair:
             await self.clock.sleep(LOOK_EVERY)
 
     async def confirm(self, request: Confirm) -> Mapping[str, object]:
-        def refuse(tx: Tx) -> None:
-            found = pairing.state(tx.connection, request.code_id)
-            if found is None or found.state not in ("open", "claimed"):
-                raise PermanentError("this code is no longer open")
-            pairing.refuse(tx, self.recorder, request.code_id)
-
-        def link(tx: Tx) -> Person:
-            person = pairing.confirm(tx, self.recorder, request.code_id, OPERATOR, self.clock.now())
-            if person is None:
-                raise PermanentError("this code was not claimed, or its time is up: make a new one")
-            return person
-
         if not request.yes:
-            await self.database.write(refuse)
+            await self.linking.refuse(request.code_id)
             return {}
-        return {"person": described(await self.roster_changed(link))}
+        return {"person": described(await self.linking.link(request.code_id, OPERATOR))}
 
 
 def _person(connection: sa.Connection, person_id: str | None) -> Person:

@@ -1,29 +1,22 @@
-"""Operations on people and rooms. Each change is one unit with its audit row; who reads in which room is judged anew
-in the same unit, so that no answer leaves for a room that is no longer what it was."""
+"""Operations on people and rooms: the roster's use cases, by the operator at the machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping
 
-from bot.audit.recorder import Recorder
 from bot.control.request import OPERATOR, Request, Role
-from bot.gateway.events import PlaceKind
-from bot.gateway.operations import Reply
-from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
+from bot.kernel.scope import OperatorScope
 from bot.kernel.values import dataclass
-from bot.outbox.service import Outbox, Queued
-from bot.outbox.store import Origin
+from bot.memory.service import Acting
+from bot.orchestrator.leaving import Departures
+from bot.orchestrator.linking import Linking
+from bot.orchestrator.roster import Entry, Roster
 from bot.people import model, pairing, store
 from bot.people.model import Person
-from bot.scheduler.service import Schedules
 from bot.sessions import places
-from bot.sessions.places import Shift
-from bot.storage.database import Database, Tx
-
-T = TypeVar("T")
+from bot.storage.database import Database
 
 
 class Accept(Request):
@@ -37,16 +30,31 @@ class Decline(Request):
 
 class Deactivate(Request):
     id: str
+    to: str | None = None
+    """Who takes over."""
+
+
+class Edit(Request):
+    """None: as it is."""
+
+    id: str
+    name: str | None = None
+    role: Role | None = None
+    departments: tuple[str, ...] | None = None
+
+
+class Unlink(Request):
+    id: str
+    channel: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
 class People:
     database: Database
-    recorder: Recorder
-    clock: Clock
-    time_zone: str
-    forget_rooms: Callable[[], None]
-    outbox: Outbox | None
+    roster: Roster
+    departures: Departures
+    linking: Linking
 
     async def everyone(self) -> Mapping[str, object]:
         people = await self.database.read(store.everyone)
@@ -85,78 +93,42 @@ class People:
         }
 
     async def accept(self, request: Accept) -> Mapping[str, object]:
-        def unit(tx: Tx) -> Person:
-            _the_request(tx, request.id)
-            role = model.Role(request.role)
-            now = self.clock.now()
-            new = pairing.decide(tx, self.recorder, request.id, role, self.time_zone, OPERATOR, now)
-            if new is None:
-                raise PermanentError(f"request {request.id} was decided already")
-            return new
-
-        return {"person": described(await self.roster_changed(unit))}
+        return {"person": described(await self.roster.accept(request.id, model.Role(request.role), OPERATOR))}
 
     async def decline(self, request: Decline) -> Mapping[str, object]:
-        def unit(tx: Tx) -> None:
-            _the_request(tx, request.id)
-            pairing.decide(tx, self.recorder, request.id, None, self.time_zone, OPERATOR, self.clock.now())
-
-        await self.database.write(unit)
+        await self.roster.decline(request.id, OPERATOR)
         return {}
 
+    async def edit(self, request: Edit) -> Mapping[str, object]:
+        known = await self.database.read(lambda c: store.get(c, PersonId(request.id)))
+        if known is None:
+            raise PermanentError(f"there is nobody called {request.id}: see `openexecutive people list`")
+        role = known.role if request.role is None else model.Role(request.role)
+        departments = known.departments if request.departments is None else request.departments
+        entry = Entry(request.name or known.name, role, departments)
+        return {"person": described(await self.roster.edit(known.id, entry, OPERATOR))}
+
     async def deactivate(self, request: Deactivate) -> Mapping[str, object]:
-        """Acts at once: from the commit on nothing of theirs is let in, what they had scheduled rests, their yes counts
-        no more, and what was queued for them is stopped by the outbox's own look at the recipient."""
+        """Acts at once; then another takes over what is open, if one is named."""
+        person = PersonId(request.id)
+        if request.to is None:
+            return {"person": described(await self.departures.leave(person, OPERATOR)), "handed_over": None}
+        to = PersonId(request.to)
+        heir = await self.database.read(lambda c: store.get(c, to))
+        if heir is None or not heir.internal or not heir.named or heir.id == person:
+            raise PermanentError(f"there is no active person {to} who could take over: see `openexecutive people list`")
+        gone = await self.departures.leave(person, OPERATOR)
+        handed = await self.departures.hand_over(person, to, Acting(OPERATOR, OperatorScope(None), None))
+        counts = {
+            "initiatives": len(handed.initiatives),
+            "schedules": len(handed.schedules),
+            "hidden": handed.hidden,
+        }
+        return {"person": described(gone), "handed_over": counts}
 
-        def unit(tx: Tx) -> Person:
-            person = store.get(tx.connection, PersonId(request.id))
-            if person is None or not person.active:
-                raise PermanentError(f"there is no active person {request.id}: see `openexecutive people list`")
-            if person.origin is model.Origin.SETTINGS:
-                raise PermanentError(
-                    f"{person.name} stands in the settings ([people.{person.id}]): take the entry out and restart"
-                )
-            if person.role is model.Role.PRINCIPAL and len(store.principals(tx.connection)) == 1:
-                raise PermanentError(f"{person.name} is the last principal: name another one first")
-            now = self.clock.now()
-            store.deactivate(tx, self.recorder, person.id, OPERATOR, now)
-            Schedules(self.recorder).of_nobody_any_more(tx, person.id, OPERATOR, now)
-            return person
-
-        return {"person": described(await self.roster_changed(unit))}
-
-    async def roster_changed(self, change: Callable[[Tx], T]) -> T:
-        """Run `change`, judge every room anew in the same unit, and say in the rooms what came of it."""
-
-        def unit(tx: Tx) -> tuple[T, list[Queued]]:
-            result = change(tx)
-            now = self.clock.now()
-            known = places.everywhere(tx.connection)
-            shifts = [places.rejudge(tx, self.recorder, room.key, now, new=False, actor=OPERATOR) for room in known]
-            return result, self._announce(tx, [shift for shift in shifts if shift is not None])
-
-        result, queued = await self.database.write(unit)
-        self.forget_rooms()
-        if self.outbox is not None:
-            self.outbox.sending(queued)
-        return result
-
-    def _announce(self, tx: Tx, shifts: Sequence[Shift]) -> list[Queued]:
-        if self.outbox is None:
-            return []
-        return [
-            self.outbox.queue(
-                tx,
-                shift.place.channel,
-                Reply(
-                    places.path_into(shift.place),
-                    f"From now on I treat this place as **{shift.place.audience.value}**: {shift.place.because}.",
-                ),
-                Origin(None, None, None),
-            )
-            for shift in shifts
-            if shift.place.kind in (PlaceKind.GROUP, PlaceKind.CHANNEL)
-        ]
+    async def unlink(self, request: Unlink) -> Mapping[str, object]:
+        left = await self.linking.unlink(PersonId(request.id), request.channel, request.address, OPERATOR)
+        return {"person": described(left)}
 
 
 def described(person: Person) -> dict[str, object]:
@@ -170,8 +142,3 @@ def described(person: Person) -> dict[str, object]:
         "time_zone": person.time_zone,
         "handles": sorted(f"{handle.channel}:{handle.address}" for handle in person.handles),
     }
-
-
-def _the_request(tx: Tx, request_id: str) -> None:
-    if all(row.id != request_id for row in pairing.open_requests(tx.connection)):
-        raise PermanentError(f"there is no open request {request_id}: see `openexecutive people requests`")

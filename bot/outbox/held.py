@@ -11,7 +11,7 @@ from bot.audit.events import Actor, DeliveryParked, DeliveryReleased, Record
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import OutboxId
 from bot.kernel.values import dataclass
-from bot.outbox.store import PARKED, WAITING
+from bot.outbox.store import PARKED, QUEUED, WAITING
 from bot.outbox.tables import OutState, outbox
 from bot.storage.database import Tx
 
@@ -39,6 +39,27 @@ def hold(tx: Tx, recorder: Recorder, now: datetime) -> int:
     for row in rows:
         recorder.record(tx, Record(DeliveryParked(OutboxId(row.id), row.channel, RESTORED)))
     return len(rows)
+
+
+def withdraw(tx: Tx, recorder: Recorder, channel: str, address: str, reason: str, actor: Actor, now: datetime) -> int:
+    """What waits to be sent to an account is not sent any more. Returns how many rows. What is being sent just now
+    cannot be called back."""
+    waits = sa.and_(WAITING, QUEUED, outbox.c.channel == channel, outbox.c.address == address)
+    rows = tx.execute(
+        outbox.update()
+        .where(waits)
+        .values(state=OutState.PARKED.value, reason=reason, ended_at=now, boot=None)
+        .returning(outbox.c.id)
+    ).all()
+    for row in rows:
+        recorder.record(tx, Record(DeliveryParked(OutboxId(row.id), channel, reason), actor))
+    return len(rows)
+
+
+def waiting_for(connection: sa.Connection, channel: str, address: str) -> int:
+    """How many rows `withdraw` would stop."""
+    waits = sa.and_(WAITING, QUEUED, outbox.c.channel == channel, outbox.c.address == address)
+    return int(connection.execute(sa.select(sa.func.count()).where(waits)).scalar_one())
 
 
 def held(connection: sa.Connection) -> list[Held]:

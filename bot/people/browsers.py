@@ -101,6 +101,12 @@ def make_link(tx: Tx, person: PersonId, asking: str | None, now: datetime) -> st
     return secret
 
 
+def drop_links(tx: Tx, person: PersonId) -> int:
+    """No link that was made for a person lets anybody in any more. Returns how many there were."""
+    unused = sa.and_(sign_in_link.c.person_id == person, sign_in_link.c.used_at.is_(None))
+    return tx.execute(sign_in_link.delete().where(unused)).rowcount
+
+
 def look(connection: sa.Connection, link: str, asking: str | None, now: datetime) -> Person | Refused:
     """Whom a link would let in; it stays as it is."""
     row = connection.execute(sa.select(sign_in_link).where(sign_in_link.c.digest == digest(link))).first()

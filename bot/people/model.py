@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
@@ -10,6 +11,7 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
 
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 MOST_DEACTIVATED = 3
 """A start that would deactivate more people than this is taken for a damaged settings file."""
 
@@ -59,6 +61,13 @@ class Person:
 
 class RosterError(PermanentError):
     """The roster in settings must not be taken as it stands."""
+
+
+def checked_quiet_hours(begin: str, end: str) -> tuple[str, str]:
+    """`HH:MM` each. Raises `PermanentError`."""
+    if not (_CLOCK.fullmatch(begin) and _CLOCK.fullmatch(end)) or begin == end:
+        raise PermanentError("quiet hours have a begin and an end, like 22:00 and 07:00")
+    return begin, end
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ class CodeState:
     channel: str | None
     address: str | None
     shown_name: str | None
+    until: datetime
+    """When its time is up."""
 
 
 def make(tx: Tx, recorder: Recorder, person: PersonId, actor: Actor, now: datetime) -> tuple[str, str]:
@@ -104,11 +106,22 @@ def refuse(tx: Tx, recorder: Recorder, code_id: str) -> None:
     _move(tx, recorder, code_id, "refused", None)
 
 
+def refuse_all(tx: Tx, recorder: Recorder, person: PersonId) -> int:
+    """No code of this person's may be used any more. Returns how many could have been."""
+    wanted = sa.and_(pairing_code.c.person_id == person, pairing_code.c.state.in_(("open", "claimed")))
+    ids = tx.execute(sa.select(pairing_code.c.id).where(wanted)).scalars().all()
+    for each in ids:
+        _move(tx, recorder, each, "refused", None)
+    return len(ids)
+
+
 def state(connection: sa.Connection, code_id: str) -> CodeState | None:
     row = connection.execute(sa.select(pairing_code).where(pairing_code.c.id == code_id)).first()
     if row is None:
         return None
-    return CodeState(row.id, row.state, PersonId(row.person_id), row.channel, row.address, row.shown_name)
+    return CodeState(
+        row.id, row.state, PersonId(row.person_id), row.channel, row.address, row.shown_name, row.expires_at
+    )
 
 
 def ask(tx: Tx, recorder: Recorder, account: Handle, shown_name: str, now: datetime) -> str | None:

@@ -146,6 +146,54 @@ def deactivate(tx: Tx, recorder: Recorder, person_id: PersonId, actor: Actor, no
     return True
 
 
+def reactivate(tx: Tx, recorder: Recorder, person_id: PersonId, actor: Actor, now: datetime) -> None:
+    tx.execute(person.update().where(person.c.id == person_id).values(active=True, changed_at=now))
+    recorder.record(tx, Record(PersonChanged(person_id, "reactivated", "command"), actor))
+
+
+def edit(
+    tx: Tx,
+    recorder: Recorder,
+    seen: Person,
+    name: str,
+    role: Role,
+    departments: Sequence[str],
+    actor: Actor,
+    now: datetime,
+) -> None:
+    """Name a person who does not come from settings; whom nobody had named before is on the roster now."""
+    origin = Origin.PAIRED if seen.origin is Origin.WORKSPACE else seen.origin
+    values = {"name": name, "role": role.value, "departments": list(departments), "origin": origin.value}
+    tx.execute(person.update().where(person.c.id == seen.id).values(changed_at=now, **values))
+    if role is not seen.role:
+        recorder.record(tx, Record(PersonChanged(seen.id, "role", "command"), actor, text=f"{seen.role} → {role}"))
+    if (name, tuple(departments), origin) != (seen.name, seen.departments, seen.origin):
+        recorder.record(tx, Record(PersonChanged(seen.id, "updated", "command"), actor))
+
+
+def prefer(
+    tx: Tx,
+    recorder: Recorder,
+    seen: Person,
+    time_zone: str,
+    quiet_hours: tuple[str, str] | None,
+    actor: Actor,
+    now: datetime,
+) -> None:
+    values = {"time_zone": time_zone, "quiet_hours": list(quiet_hours) if quiet_hours else None}
+    tx.execute(person.update().where(person.c.id == seen.id).values(changed_at=now, **values))
+    recorder.record(tx, Record(PersonChanged(seen.id, "updated", "command"), actor))
+
+
+def remove_handle(tx: Tx, recorder: Recorder, person_id: PersonId, owned: Handle, actor: Actor) -> bool:
+    """Take an address from a person. False if it is not theirs."""
+    mine = (handle.c.channel == owned.channel, handle.c.address == owned.address, handle.c.person_id == person_id)
+    if not tx.execute(handle.delete().where(*mine)).rowcount:
+        return False
+    recorder.record(tx, Record(PersonChanged(person_id, "handle_removed", "command"), actor, text=owned.channel))
+    return True
+
+
 def was_greeted(connection: sa.Connection, channel: str, address: str) -> bool:
     """Whether this account was told once what becomes of its words. True for accounts of nobody."""
     row = connection.execute(

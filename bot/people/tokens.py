@@ -125,6 +125,18 @@ def revoke(tx: Tx, recorder: Recorder, token_id: str, actor: Actor, now: datetim
     return True
 
 
+def holding(connection: sa.Connection, person: PersonId, now: datetime) -> int:
+    """How many tokens of a person let a program in."""
+    theirs = (access_token.c.person_id == person, access_token.c.revoked_at.is_(None), access_token.c.expires_at > now)
+    return int(connection.execute(sa.select(sa.func.count()).where(*theirs)).scalar_one())
+
+
+def revoke_all(tx: Tx, recorder: Recorder, person: PersonId, actor: Actor, now: datetime) -> int:
+    """Of one person. Returns how many were not revoked yet."""
+    theirs = sa.select(access_token.c.id).where(access_token.c.person_id == person, access_token.c.revoked_at.is_(None))
+    return sum(revoke(tx, recorder, each, actor, now) for each in tx.execute(theirs).scalars().all())
+
+
 def listed(connection: sa.Connection) -> list[Token]:
     """All tokens, the newest first."""
     rows = connection.execute(sa.select(access_token).order_by(access_token.c.created_at.desc(), access_token.c.id))

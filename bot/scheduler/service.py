@@ -220,6 +220,16 @@ class Schedules:
             store.change(tx, self._recorder, job, "paused", actor, now, because="its owner is not active any more")
         return len(jobs)
 
+    def hand_over(self, tx: Tx, job: Job, to: Person, actor: Actor, now: datetime) -> Job:
+        """To somebody else, to whom it speaks alone. It rests until they say that they want it. Raises
+        `PermanentError` for what one chooses for oneself, and where they have too many."""
+        if job.kind in UNSOLICITED or job.kind is Kind.UPKEEP:
+            raise PermanentError("what comes unasked everybody chooses for themselves")
+        if len(store.of_owner(tx.connection, to.id, LIVE)) >= MOST_JOBS:
+            raise PermanentError(f"{to.name} has {MOST_JOBS} schedules already")
+        because = "it was handed over: resume it if you want it"
+        return store.change(tx, self._recorder, job, "handed_over", actor, now, because=because, owner=to.id)
+
     @staticmethod
     def _expect(job: Job, state: JobState, refusal: str) -> None:
         if job.state is not state:

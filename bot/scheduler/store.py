@@ -41,7 +41,7 @@ MOST_ATTEMPTS = 3
 """Processes that may die of one occurrence."""
 ALL = "all"
 
-Change = Literal["edited", "paused", "resumed", "removed", "done", "paused_by_failures"]
+Change = Literal["edited", "paused", "resumed", "removed", "done", "paused_by_failures", "handed_over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,13 @@ def change(
     because: str | None = None,
     rule: Rule | None = None,
     title: str | None = None,
+    owner: PersonId | None = None,
 ) -> Job:
-    """Change a job from how the caller saw it. Raises `PermanentError` if it was changed meanwhile."""
+    """Change a job from how the caller saw it. `owner`: a new one, to whom it speaks alone from then on. Raises
+    `PermanentError` if it was changed meanwhile."""
     state = {
         "paused": JobState.PAUSED,
+        "handed_over": JobState.PAUSED,
         "paused_by_failures": JobState.PAUSED,
         "removed": JobState.REMOVED,
         "done": JobState.DONE,
@@ -121,6 +124,9 @@ def change(
             rule=kind,
             rule_text=text,
             title=title or seen.title,
+            owner=owner or seen.owner,
+            session_id=seen.session if owner is None else None,
+            payload={name: value for name, value in seen.payload.items() if owner is None or name != "epoch"},
             failures=0 if what in ("resumed", "edited") else seen.failures,
             paused_because=because if state is JobState.PAUSED else None,
             changed_at=now,

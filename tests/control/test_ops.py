@@ -7,7 +7,6 @@ from typing import cast
 import pytest
 
 from bot.audit.events import Actor
-from bot.control.ops_people import Deactivate, People
 from bot.control.wire import MalformedError
 from bot.gateway.channel import Channel, Health
 from bot.gateway.events import Place, PlaceKind
@@ -16,6 +15,8 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId, OutboxId, PersonId, SessionId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor, cancel, start
+from bot.orchestrator.leaving import Departures
+from bot.orchestrator.roster import Roster
 from bot.outbox.service import Outbox
 from bot.people import pairing, store
 from bot.people.model import Handle, Origin, Person, Role
@@ -200,7 +201,7 @@ async def test_a_room_is_told_why_it_is_treated_differently(desk: Desk) -> None:
         lambda connection, row: None,
         Backoff(),
     )
-    people = People(desk.database, desk.recorder, desk.clock, "UTC", lambda: None, outbox)
+    roster = Roster(desk.database, desk.recorder, desk.clock, "UTC", lambda: None, outbox)
     await add(desk, person("cleo", Role.MEMBER, Origin.PAIRED, Handle("telegram", "3", Origin.PAIRED)))
 
     def room(tx: Tx) -> None:
@@ -209,7 +210,7 @@ async def test_a_room_is_told_why_it_is_treated_differently(desk: Desk) -> None:
         places.declare(tx, desk.recorder, ROOM, Audience.ROOM, Actor("person", "anna"), desk.clock.now())
 
     await desk.database.write(room)
-    await people.deactivate(Deactivate(op="people.deactivate", id="cleo"))
+    await Departures(roster).leave(PersonId("cleo"), Actor("system", "operator"))
     async with asyncio.timeout(10):
         text = await said.texts.get()
     assert text.startswith(f"{ROOM} From now on I treat this place as **external**:")
@@ -218,7 +219,7 @@ async def test_a_room_is_told_why_it_is_treated_differently(desk: Desk) -> None:
 
 async def test_a_failed_change_leaves_no_trace(desk: Desk) -> None:
     before = await desk.audited()
-    people = People(desk.database, desk.recorder, desk.clock, "UTC", lambda: None, None)
+    roster = Roster(desk.database, desk.recorder, desk.clock, "UTC", lambda: None, None)
 
     def change(tx: Tx) -> None:
         store.add(
@@ -227,7 +228,7 @@ async def test_a_failed_change_leaves_no_trace(desk: Desk) -> None:
         raise PermanentError("no")
 
     with pytest.raises(PermanentError, match="no"):
-        await people.roster_changed(change)
+        await roster.changed(change, Actor("system", "test"))
     assert await desk.audited() == before
     assert await desk.database.read(lambda c: store.get(c, PersonId("eve"))) is None
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from bot.kernel.ids import ChunkId, DocumentId, SectionId
-from bot.knowledge import passages, store
-from bot.knowledge.model import Document
+from bot.kernel.ids import ChunkId, DocumentId, PersonId, SectionId
+from bot.kernel.scope import PersonScope
+from bot.knowledge import passages, shelf, store
+from bot.knowledge.model import Document, Status
 from bot.knowledge.passages import View
 from bot.retrieval import store as embeddings
 from bot.storage.database import Database
@@ -34,8 +35,8 @@ QUERIES: dict[str, Callable[[sa.Connection], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUERIES)
-async def test_no_growing_table_is_read_from_end_to_end(database: Database, name: str) -> None:
+async def _plans(database: Database, work: Callable[[sa.Connection], object]) -> list[str]:
+    """How each statement of the work is run."""
     statements: list[tuple[str, object]] = []
 
     def query(connection: sa.Connection) -> list[str]:
@@ -43,7 +44,7 @@ async def test_no_growing_table_is_read_from_end_to_end(database: Database, name
             statements.append((text, values))
 
         sa.event.listen(connection, "before_cursor_execute", seen)
-        QUERIES[name](connection)
+        work(connection)
         sa.event.remove(connection, "before_cursor_execute", seen)
         plans = []
         for text, values in statements:
@@ -51,7 +52,12 @@ async def test_no_growing_table_is_read_from_end_to_end(database: Database, name
             plans += [row.detail for row in plan]
         return plans
 
-    plans = await database.read(query)
+    return await database.read(query)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+async def test_no_growing_table_is_read_from_end_to_end(database: Database, name: str) -> None:
+    plans = await _plans(database, QUERIES[name])
     assert plans
     scanned = [plan for plan in plans if plan.split()[0] == "SCAN" and plan.split()[1] in GROWING]
     assert scanned == []
@@ -59,3 +65,22 @@ async def test_no_growing_table_is_read_from_end_to_end(database: Database, name
 
 def test_the_values_of_this_room_are_frozen() -> None:
     assert Document.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+PERSON = PersonScope(PersonId("anna"))
+OF_A_SHELF: dict[str, Callable[[sa.Connection], object]] = {
+    "one": lambda c: shelf.one(c, PERSON, DocumentId("a")),
+    "a page": lambda c: shelf.page(c, PERSON, shelf.Wanted(statuses=[Status.PENDING]), DocumentId("b"), 30),
+    "passages": lambda c: shelf.passages(c, PERSON, DocumentId("a"), 3, 12),
+    "a position": lambda c: shelf.position(c, PERSON, SectionId("a")),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_SHELF)
+async def test_a_page_of_the_shelf_is_read_along_an_index_and_not_sorted(database: Database, name: str) -> None:
+    """Documents are looked through newest first, until a page is full; nothing else is looked through."""
+    plans = await _plans(database, OF_A_SHELF[name])
+    looked_through = {plan.split()[1] for plan in plans if plan.startswith("SCAN ") and " USING " not in plan}
+    assert not looked_through & (GROWING | {"person", "handle"})
+    assert not any("chunk" in plan or "section" in plan for plan in plans if plan.startswith("SCAN "))
+    assert not any("TEMP B-TREE" in plan and "ORDER BY" in plan for plan in plans)
