@@ -50,6 +50,14 @@ class Allowed:
         return self.host(written)
 
 
+def asker(peer: str, forwarded: str | None) -> str:
+    """The network address that asks, to count its tries: of a proxy on this machine, the one that it names last in
+    `X-Forwarded-For`; nobody else's word is taken for it."""
+    if forwarded and is_loopback_address(peer):
+        return forwarded.rpartition(",")[2].strip()
+    return peer
+
+
 def is_loopback_name(name: str) -> bool:
     if name.rstrip(".") == "localhost":
         return True

@@ -15,6 +15,7 @@ from bot.people.model import Person
 from bot.people.tokens import Refused
 from bot.storage.database import Database
 from bot.web.console.visits import CSRF_HEADER, NotSignedIn, Visitors
+from bot.web.hosts import asker
 from bot.web.rates import Rates
 
 FAILURES = 20
@@ -65,7 +66,7 @@ class Door:
         secret = _bearer(request)
         if secret is None:
             return Denied(401, "api_no_token", "This wants a token: Authorization: Bearer …")
-        peer = request.client.host if request.client is not None else ""
+        peer = asker(request.client.host if request.client is not None else "", request.headers.get("x-forwarded-for"))
         digest = tokens.digest(secret)
         wait = 0 if digest in self._known else self._failed.wait(peer)
         if wait:

@@ -28,6 +28,7 @@ from bot.people.model import Handle
 from bot.storage.database import Database
 from bot.web.console.site import SIGN_IN, Moved, Site, own_path
 from bot.web.console.visits import CSRF_FIELD, NotSignedIn, Visit
+from bot.web.hosts import asker
 from bot.web.rates import Rates
 from bot.web.refusals import Refusal
 
@@ -157,7 +158,7 @@ class SignIn:
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _bounded(self, request: Request) -> None:
-        peer = request.client.host if request.client is not None else ""
+        peer = asker(request.client.host if request.client is not None else "", request.headers.get("x-forwarded-for"))
         if self._by_address.wait(peer):
             raise Refusal(429, "too_many", "Too many tries from here: wait a few minutes.", "sign_in_too_many")
         self._by_address.count(peer)

@@ -155,6 +155,15 @@ async def test_trying_links_from_one_address_is_bounded(site: Site) -> None:
     assert site.refused[-1] == "web_sign_in_too_many"
 
 
+async def test_behind_a_proxy_tries_are_those_of_who_asks_it(site: Site) -> None:
+    browser = site.browser()
+    for each in range(31):
+        await browser.go(f"/sign-in/{each}", headers={"X-Forwarded-For": "10.0.0.9, 203.0.113.7"})
+    assert site.refused[-1] == "web_sign_in_too_many"
+    other = await browser.go("/sign-in/x", headers={"X-Forwarded-For": "203.0.113.7, 203.0.113.8"})
+    assert other.status == 403
+
+
 async def test_without_a_public_address_no_link_is_sent(site: Site) -> None:
     browser = site.browser()
     page = await browser.go("/sign-in")
