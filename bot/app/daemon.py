@@ -121,8 +121,8 @@ class Daemon:
     chain: ChainCheck
     shown: Sequence[Effective]
     """The settings in force, as they may be shown."""
-    started: float
     meter: Meter
+    started: float
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
     web_port: int | None = None
 
