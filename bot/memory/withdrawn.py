@@ -25,6 +25,15 @@ from bot.storage.metadata import among
 MOST = 40
 """The last ones to be withdrawn."""
 
+# On the path of every message: built once.
+_MAY_BE = sa.select(
+    sa.exists().where(
+        claim.c.session_id == sa.bindparam("session"),
+        claim.c.audience_epoch == sa.bindparam("epoch"),
+        sa.or_(among(claim.c.status, (Status.RETRACTED.value, Status.SUPERSEDED.value)), claim.c.by_person),
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
@@ -43,6 +52,9 @@ def withdrawn(connection: sa.Connection, view: Visible) -> tuple[Withdrawn, ...]
     """In the order in which they were withdrawn. `view`: a session's."""
     if not isinstance(view.scope, SessionScope):
         raise TypeError("only a session has a history")
+    # In most conversations nothing was, and to build the whole question costs more than to answer it.
+    if not connection.execute(_MAY_BE, {"session": view.scope.session, "epoch": view.epoch}).scalar():
+        return ()
     rows = connection.execute(_query(view, view.scope)).all()
     found = [
         Withdrawn(

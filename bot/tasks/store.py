@@ -14,6 +14,7 @@ from bot.audit.recorder import Recorder
 from bot.kernel.ids import BootId, TaskId, new_id
 from bot.kernel.values import dataclass
 from bot.storage.database import Tx
+from bot.storage.metadata import among
 from bot.tasks.tables import PENDING, WAITING, TaskState, task
 
 
@@ -70,24 +71,34 @@ def hasten(tx: Tx, kind: str, key: str, run_at: datetime) -> bool:
 
 def _first_of_lane() -> sa.ColumnElement[bool]:
     ahead = task.alias("ahead")
-    return ~sa.exists().where(ahead.c.lane == task.c.lane, ahead.c.state.in_(PENDING), ahead.c.seq < task.c.seq)
+    return ~sa.exists().where(ahead.c.lane == task.c.lane, among(ahead.c.state, PENDING), ahead.c.seq < task.c.seq)
 
 
-def claim_due(tx: Tx, boot: BootId, now: datetime) -> Task | None:
-    """Claim the oldest due task that is the first of its lane; counts the attempt."""
-    due = (
-        sa.select(task.c.seq)
-        .where(task.c.state.in_(WAITING), task.c.run_at <= now, _first_of_lane())
+# These three run after every turn: built once.
+_NEXT_DUE = sa.select(sa.func.min(task.c.run_at, type_=task.c.run_at.type)).where(
+    among(task.c.state, WAITING), _first_of_lane()
+)
+_CLAIM = (
+    task.update()
+    .where(
+        task.c.seq
+        == sa.select(task.c.seq)
+        .where(among(task.c.state, WAITING), task.c.run_at <= sa.bindparam("now"), _first_of_lane())
         .order_by(task.c.run_at, task.c.seq)
         .limit(1)
         .scalar_subquery()
     )
-    row = tx.execute(
-        task.update()
-        .where(task.c.seq == due)
-        .values(state=TaskState.RUNNING.value, boot=boot, attempts=task.c.attempts + 1)
-        .returning(task)
-    ).first()
+    .values(state=TaskState.RUNNING.value, boot=sa.bindparam("claimed_by"), attempts=task.c.attempts + 1)
+    .returning(task)
+)
+_END = task.update().where(
+    task.c.id == sa.bindparam("ended"), task.c.state == TaskState.RUNNING.value, task.c.boot == sa.bindparam("run_by")
+)
+
+
+def claim_due(tx: Tx, boot: BootId, now: datetime) -> Task | None:
+    """Claim the oldest due task that is the first of its lane; counts the attempt."""
+    row = tx.execute(_CLAIM, {"now": now, "claimed_by": boot}).first()
     return None if row is None else _task(row)
 
 
@@ -110,7 +121,7 @@ def bury(tx: Tx, recorder: Recorder, failed: Task, boot: BootId, error: str, now
 def postpone(tx: Tx, recorder: Recorder, waiting: Task, boot: BootId, reason: str, run_at: datetime) -> bool:
     """It cannot be done before `run_at`: it keeps its place in its lane, and the attempt does not count."""
     values = {"state": TaskState.QUEUED.value, "boot": None, "error": reason, "run_at": run_at}
-    return _end(tx, recorder, waiting, boot, {**values, "attempts": task.c.attempts - 1})
+    return _end(tx, recorder, waiting, boot, {**values, "attempts": waiting.attempts - 1})
 
 
 def void_older_boots(tx: Tx, boot: BootId) -> int:
@@ -183,11 +194,7 @@ def trouble(connection: sa.Connection) -> dict[str, dict[str, int]]:
 def next_due(connection: sa.Connection) -> datetime | None:
     """When the next one may be claimed. What waits behind another of its lane is not meant: however long it has been
     due, it must not hide what is due soon in another lane."""
-    found: datetime | None = connection.execute(
-        sa.select(sa.func.min(task.c.run_at, type_=task.c.run_at.type)).where(
-            task.c.state.in_(WAITING), _first_of_lane()
-        )
-    ).scalar()
+    found: datetime | None = connection.execute(_NEXT_DUE).scalar()
     return found
 
 
@@ -212,11 +219,7 @@ def counts(connection: sa.Connection) -> dict[str, int]:
 
 
 def _end(tx: Tx, recorder: Recorder, ended: Task, boot: BootId, values: Mapping[str, Any]) -> bool:
-    done = tx.execute(
-        task.update()
-        .where(task.c.id == ended.id, task.c.state == TaskState.RUNNING.value, task.c.boot == boot)
-        .values(**values)
-    )
+    done = tx.execute(_END, {"ended": ended.id, "run_by": boot, **values})
     if not done.rowcount:
         return False
     recorder.record(tx, Record(TaskChanged(ended.id, ended.kind, values["state"], ended.attempts)))

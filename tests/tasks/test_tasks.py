@@ -23,6 +23,7 @@ from bot.tasks.store import Task
 from bot.tasks.tables import TaskState, task
 from bot.tasks.worker import Done, Handler, Later, Worker
 from tests.clock import FakeClock
+from tests.intake.test_query_plans import statements
 
 BOOT = BootId("boot-1")
 
@@ -424,3 +425,22 @@ async def test_what_waits_long_since_behind_its_lane_hides_nothing_that_is_due_s
     bench.clock.advance(timedelta(seconds=2))
     await bench.until("soon", TaskState.DONE)
     assert bench.ran == ["soon"]
+
+
+async def test_what_is_due_is_found_along_an_index_whatever_was_done_before(bench: Bench) -> None:
+    await bench.enqueue("one")
+    with statements() as ran:
+        await bench.database.read(store.next_due)
+        assert await bench.database.write(lambda tx: store.claim_due(tx, BOOT, bench.clock.now())) is not None
+
+    def plans(connection: sa.Connection) -> list[str]:
+        of_tasks = [(text, given) for text, given in ran.items() if "task" in text]
+        assert len(of_tasks) == 2
+        return [
+            row.detail
+            for text, given in of_tasks
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", given)
+            if row.detail.startswith(("SCAN", "SEARCH"))
+        ]
+
+    assert [each for each in await bench.database.read(plans) if "USING" not in each] == []
