@@ -5,9 +5,10 @@ What no sentence is written for is told by its type and fields, so that a new ty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-Payload = Mapping[str, object]
+from bot.audit import words_memory
+from bot.audit.phrasing import Payload, count, dollars, length, plain, short
 
 
 def actor(told: str) -> str:
@@ -50,24 +51,16 @@ def _value(value: object) -> str:
             return str(value)
 
 
-def _count(number: object, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _dollars(millionths: object) -> str:
-    return f"{int(str(millionths)) / 1_000_000:.2f} US dollars"
-
-
 def _received(p: Payload) -> str:
-    files = f", {_count(p['attachments'], 'file')}" if p["attachments"] else ""
+    files = f", {count(p['attachments'], 'file')}" if p["attachments"] else ""
     held = ", too late to be answered unasked" if p["held"] else ""
-    kind = "a command" if p["kind"] == "command" else f"a message of {_count(p['characters'], 'character')}"
+    kind = "a command" if p["kind"] == "command" else f"a message of {count(p['characters'], 'character')}"
     return f"wrote {kind} on {p['channel']} ({p['addressed']}, proof: {p['proof']}{files}{held})"
 
 
 def _refused(p: Payload) -> str:
     what = "was refused" if p["count"] == 1 else f"was refused {p['count']} times within an hour"
-    return f"{what} on {p['channel']}: {str(p['reason']).replace('_', ' ')}"
+    return f"{what} on {p['channel']}: {plain(p['reason'])}"
 
 
 def _finished(p: Payload) -> str:
@@ -77,9 +70,7 @@ def _finished(p: Payload) -> str:
             f"{p['outcome']} {p['stop']} in {took}" if str(p["stop"]).startswith("/") else f"{p['outcome']} in {took}"
         )
     tokens = f"{p['input_tokens']} tokens read, {p['output_tokens']} written"
-    parts = p["parts"]
-    count = len(parts) if isinstance(parts, list) else 0
-    return f"{p['outcome']} in {took} by {p['model']} ({tokens}, {_count(count, 'message')} to send)"
+    return f"{p['outcome']} in {took} by {p['model']} ({tokens}, {count(length(p['parts']), 'message')} to send)"
 
 
 def _room(p: Payload) -> str:
@@ -88,11 +79,11 @@ def _room(p: Payload) -> str:
 
 
 def _consulted(p: Payload) -> str:
-    return f"consulted {p['name']} ({p['model']}): {str(p['outcome']).replace('_', ' ')}"
+    return f"consulted {p['name']} ({p['model']}): {plain(p['outcome'])}"
 
 
 def _proposal(p: Payload) -> str:
-    return f"proposal {str(p['proposal'])[-6:]}"
+    return f"proposal {short(p['proposal'])}"
 
 
 def _put_forward(p: Payload) -> str:
@@ -105,26 +96,24 @@ def _put_forward(p: Payload) -> str:
 
 _SENTENCES: dict[str, Callable[[Payload], str]] = {
     "daemon_started": lambda p: (
-        f"started, version {p['version']} (boot {p['boot']}): {_count(p['voided_turns'], 'turn')} to run again, "
-        f"{_count(p['uncertain_sends'], 'send')} in doubt"
+        f"started, version {p['version']} (boot {p['boot']}): {count(p['voided_turns'], 'turn')} to run again, "
+        f"{count(p['uncertain_sends'], 'send')} in doubt"
     ),
     "daemon_stopped": lambda p: "stopped" + ("" if p["drained"] else ", with messages left to send"),
     "message_received": _received,
     "message_refused": _refused,
     "message_duplicate": lambda p: f"delivered again on {p['channel']} and dropped ({p['kind']})",
     "message_parked": lambda p: f"could not be taken in and is parked ({p['channel']}, {p['kind']}): {p['error']}",
-    "message_edited": lambda p: f"message edited, {str(p['applied']).replace('_', ' ')}",
-    "message_deleted": lambda p: f"message deleted, {str(p['applied']).replace('_', ' ')}",
+    "message_edited": lambda p: f"message edited, {plain(p['applied'])}",
+    "message_deleted": lambda p: f"message deleted, {plain(p['applied'])}",
     "turn_started": lambda p: f"began to answer (attempt {p['attempt']})",
     "turn_finished": _finished,
     "turn_failed": lambda p: f"attempt {p['attempt']} failed{', given up' if p['parked'] else ''}: {p['error']}",
     "cache_used": lambda p: (
         f"prompt: {p['read_tokens']} tokens from the cache, {p['written_tokens']} into it, {p['uncached_tokens']} fresh"
     ),
-    "budget_refused": lambda p: f"no room in the budget {p['budget']} ({_dollars(p['most'])}) for {p['purpose']}",
-    "budget_warned": lambda p: (
-        f"was told that {_dollars(p['spent'])} of {_dollars(p['most'])} are spent ({p['budget']})"
-    ),
+    "budget_refused": lambda p: f"no room in the budget {p['budget']} ({dollars(p['most'])}) for {p['purpose']}",
+    "budget_warned": lambda p: f"was told that {dollars(p['spent'])} of {dollars(p['most'])} are spent ({p['budget']})",
     "tool_called": lambda p: f"used the tool {p['name']}" + (" (its earlier result)" if p["replayed"] else ""),
     "specialist_consulted": _consulted,
     "delivery_sent": lambda p: (
@@ -136,20 +125,18 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
         f"could not be sent on {p['channel']} (attempt {p['attempt']})"
         + (f", again in {p['retry_in_seconds']} s" if p["retry_in_seconds"] is not None else "")
     ),
-    "delivery_uncertain": lambda p: (
-        f"may or may not have been sent on {p['channel']}; {str(p['then']).replace('_', ' ')}"
-    ),
+    "delivery_uncertain": lambda p: f"may or may not have been sent on {p['channel']}; {plain(p['then'])}",
     "delivery_parked": lambda p: f"will not be sent on {p['channel']}: {p['reason']}",
     "delivery_withdrawn": lambda p: f"was taken back before it was sent on {p['channel']}: {p['reason']}",
     "delivery_reported": lambda p: f"the far end of {p['channel']} reports: {p['outcome']}",
-    "person_changed": lambda p: f"{p['person']}: {str(p['change']).replace('_', ' ')} (by {p['origin']})",
+    "person_changed": lambda p: f"{p['person']}: {plain(p['change'])} (by {p['origin']})",
     "person_paired": lambda p: f"{p['person']} claimed an account on {p['channel']}",
     "room_changed": _room,
     "setting_changed": lambda p: f"runs with settings {p['digest']}",
     "content_viewed": lambda p: f"read what was said in {p['session']}",
     "chain_verified": lambda p: (
-        f"checked the chain of {_count(p['rows'], 'row')}: "
-        + (f"it does not hold in {_count(p['faults'], 'place')}" if p["faults"] else "it holds")
+        f"checked the chain of {count(p['rows'], 'row')}: "
+        + (f"it does not hold in {count(p['faults'], 'place')}" if p["faults"] else "it holds")
     ),
     "audit_exported": lambda p: f"took away a copy of the audit up to row {p['head']}",
     "proposal_made": _put_forward,
@@ -158,12 +145,10 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
     ),
     "proposal_voted": lambda p: f"said {p['verdict']} to {_proposal(p)} on {p['channel']}",
     "proposal_revised": lambda p: f"edited {_proposal(p)}",
-    "proposal_decided": lambda p: f"{_proposal(p)} is {str(p['state']).replace('_', ' ')}",
+    "proposal_decided": lambda p: f"{_proposal(p)} is {plain(p['state'])}",
     "proposal_no_response": lambda p: f"nobody answered {_proposal(p)} in time: it is not done",
     "proposal_withdrawn": lambda p: f"withdrew {_proposal(p)}",
-    "proposal_refused": lambda p: (
-        f"has no say in {_proposal(p)} on {p['channel']}: {str(p['because']).replace('_', ' ')}"
-    ),
+    "proposal_refused": lambda p: f"has no say in {_proposal(p)} on {p['channel']}: {plain(p['because'])}",
     "action_started": lambda p: f"began {p['action']} of {_proposal(p)}",
     "action_executed": lambda p: (
         f"{p['action']} of {_proposal(p)} is done" + (", says a person who looked" if p["by_person"] else "")
@@ -173,7 +158,27 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
         f"{'took back' if p['done'] else 'could not take back'} {p['action']} of {_proposal(p)} ({p['severity']})"
     ),
     "action_bounced": lambda p: f"{p['action']} of {_proposal(p)} came back: it did not arrive",
-    "class_mode_changed": lambda p: f"{p['action']}: {str(p['mode']).replace('_', ' ')} from now on",
-    "auth_refused": lambda p: f"turned away at the {p['door']}, {_count(p['count'], 'time')}: {p['reason']}",
-}
+    "class_mode_changed": lambda p: f"{p['action']}: {plain(p['mode'])} from now on",
+    "session_changed": lambda p: {
+        "opened": "a conversation began",
+        "epoch": "began anew: what was said before is not shown to the model any more",
+        "alias_moved": "the conversation moved with its room",
+        "stopped": "stopped what was being answered",
+    }.get(str(p["change"]), plain(p["change"])),
+    "session_erased": lambda p: f"erased what was stored of the conversation ({p['why']}, {count(p['rows'], 'row')})",
+    "person_exported": lambda p: f"gathered all that is held about {p['person']}",
+    "pairing_code": lambda p: f"pairing code: {plain(p['step'])}" + (f" on {p['channel']}" if p["channel"] else ""),
+    "pairing_requested": lambda p: f"request to be let in on {p['channel']}: {plain(p['step'])}",
+    "token_changed": lambda p: f"token of {p['person']} was {plain(p['change'])}",
+    "auth_login": lambda p: "signed in with a browser" if p["door"] == "web" else "used a token of the API",
+    "auth_logout": lambda _: "a browser was signed out",
+    "company_changed": lambda p: f"the company's profile: {plain(p['field'])} {plain(p['change'])}",
+    "backup_made": lambda p: (
+        f"made a backup ({p['why']}, {int(str(p['bytes'])) / 1e6:.1f} MB{', encrypted' if p['encrypted'] else ''})"
+    ),
+    "backup_failed": lambda p: f"no backup was made after {count(p['attempts'], 'attempt')}",
+    "erasure_done": lambda p: f"what was erased has left the files ({p['why']}, {count(p['messages'], 'message')})",
+    "breaker_tripped": lambda p: f"{p['action']} acts no longer by itself: {p['reversed']} of {p['of']} were undone",
+    "auth_refused": lambda p: f"turned away at the {p['door']}, {count(p['count'], 'time')}: {p['reason']}",
+} | words_memory.SENTENCES
 """What is said of an entry, after who did it."""

@@ -51,6 +51,8 @@ class Node:
     text: str = ""
     ref: str | None = None
     """Id of the message, memory, proposal or turn that it stands for; None for what is only counted or told of."""
+    at: datetime | None = None
+    """Of a later answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +246,7 @@ def _later(
             stood.setdefault(each.turn, (each.at, []))[1].append(place)
     in_order = sorted(stood.items(), key=lambda each: each[1][0])
     for of, (at, after) in in_order[:MOST]:
-        drawing.add(Node(Step.LATER, "Later answer", f"{at:%Y-%m-%d %H:%M} UTC", of), after)
+        drawing.add(Node(Step.LATER, "Later answer", ref=of, at=at), after)
     if len(in_order) > MOST:
         after = sorted({place for _, (_, places) in in_order[MOST:] for place in places})
         drawing.add(Node(Step.LATER, "Later answers", f"and {len(in_order) - MOST} more"), after)

@@ -45,9 +45,9 @@ def drawn(graph: TurnGraph) -> Drawn:
 
     # Numbers, not names: the order of their set is always the same, and so is the picture.
     ((placed, _, _, steps),) = from_edges(graph.edges, vertex_spacing=DOWN, dummy_size=EDGE, minimum_length=1)
-    high = max(y for _, (_, y) in placed)
-    # What is laid out from the top (the largest y) down is drawn from the left to the right.
-    at = {place: ((high - y) / DOWN * ACROSS + MARGIN, x + MARGIN) for place, (x, y) in placed}
+    wide, high = max(x for _, (x, _) in placed), max(y for _, (_, y) in placed)
+    # What is laid out from the top (the largest y) down, and from the right, is drawn from the left, and from the top.
+    at = {place: ((high - y) / DOWN * ACROSS + MARGIN, wide - x + MARGIN) for place, (x, y) in placed}
     boxes = [_box(node, *at[number]) for number, node in enumerate(graph.nodes)]
     left = {number: box.x for number, box in enumerate(boxes)}
     paths = [_path(way, at, left) for way in _ways(steps or (), len(graph.nodes))]
