@@ -459,6 +459,7 @@ class Daemon:
                 self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub, documents,
                 self.ledger.clerk("web"), self.scheduling.desk, self.chain,
                 rooms_of_web.house(self.settings, self.shown, self.backups, self.tasks.ring), self.meter,
+                rooms_of_web.chats(self.store, self.settings, self.channels, self.remembering.indexing.bring),
             )  # fmt: skip
         return rooms_of_web.server(self.settings, self.channels, self.status, refuse, routes, hub)
 

@@ -10,12 +10,14 @@ from starlette.routing import Route
 
 from bot.app.backups import Backups
 from bot.app.knowledge import Knowledge
+from bot.app.ledger import buttons
 from bot.app.opening import Store
 from bot.app.settings import backup_folder, derived_key
 from bot.backup.making import listed
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
+from bot.gateway.pages import Pages
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
@@ -29,6 +31,7 @@ from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.web import console
 from bot.web.console import Rooms
+from bot.web.console.chat import Chats
 from bot.web.console.house import Backup, House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
@@ -43,6 +46,7 @@ holds once, for ten minutes. If you did not ask, do nothing."
 
 Status = Callable[[], Awaitable[Mapping[str, object]]]
 Refuse = Callable[[str], None]
+Bring = Callable[[], Awaitable[object]]
 
 
 def visitors(store: Store, settings: Settings) -> Visitors | None:
@@ -68,13 +72,29 @@ def pages(
     chain: ChainCheck,
     house: House,
     meter: Meter,
+    chats: Chats,
 ) -> Sequence[Route]:
     """Of the console."""
     store.recorder.listen(hub.written)
     rooms = Rooms(
-        store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk, chain, house, meter
-    )
+        store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk, chain, house, meter,
+        chats,
+    )  # fmt: skip
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
+
+
+def chats(store: Store, settings: Settings, channels: Mapping[str, Channel], bring: Bring) -> Chats:
+    """`bring`: what was said lately is found once it returns."""
+    name = "web"
+    channel: object = channels.get(name)
+    return Chats(
+        channel if isinstance(channel, Pages) else None,
+        name,
+        buttons(store).dress,
+        BlobFolder(settings.data_dir / "blobs"),
+        settings.channels.web.max_upload,
+        bring,
+    )
 
 
 def documents(knowledge: Knowledge, settings: Settings, jobs: Supervisor) -> Documents:

@@ -23,6 +23,7 @@ from bot.storage.database import Database
 from bot.web.console import assets
 from bot.web.console.approvals import ApprovalPages
 from bot.web.console.audit import AuditPages
+from bot.web.console.chat import ChatPage, Chats
 from bot.web.console.classes import ClassPages
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents, KnowledgePage
@@ -54,6 +55,7 @@ class Rooms:
     chain: ChainCheck
     house: House
     meter: Meter
+    chats: Chats
 
 
 def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
@@ -63,6 +65,7 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *assets.routes(),
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
         *Live(rooms.hub, rooms.clock).routes(site),
+        *ChatPage(rooms.database, rooms.clock, rooms.chats).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
         *TodayPage(rooms.database, rooms.clerk, rooms.meter, rooms.status).routes(site),
         *SchedulePages(rooms.desk).routes(site),

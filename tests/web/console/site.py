@@ -26,6 +26,7 @@ from bot.orchestrator.verdicts import Verdicts
 from bot.people import browsers
 from bot.web import api, console
 from bot.web.console import Rooms
+from bot.web.console.chat import Chats
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
@@ -181,6 +182,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
         chain,
         house,
         meter,
+        Chats(None, "web", lambda op: op, documents.blobs, 0, healthy),
     )
     routes = [
         *api.routes(
