@@ -30,6 +30,10 @@ _DELIVERED = {
 }
 
 
+# Asked every few seconds for ever: built once.
+_OPEN = sa.select(sa.exists().where(exactly(occurrence.c.delivery, Delivery.QUEUED.value)))
+
+
 def under_way(connection: sa.Connection, job: JobId | None = None) -> bool:
     return bool(connection.execute(_queued(job).limit(1)).first())
 
@@ -91,7 +95,7 @@ async def run(database: Database, clock: Clock, before: Callable[[Tx], None]) ->
 
     while True:
         try:
-            if await database.read(lambda c: under_way(c) or bool(awaited(c))):
+            if await database.read(lambda c: c.execute(_OPEN).scalar()):
                 await database.write(unit)
         except StoreBusyError as error:
             log.warning("what became of scheduled messages is looked at later: %s", error.message)
