@@ -17,7 +17,7 @@ from bot.backup.making import listed
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
-from bot.gateway.pages import Pages
+from bot.gateway.pages import Pages, last_resort
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
@@ -141,7 +141,7 @@ def sender(store: Store, settings: Settings, outbox: Outbox, channels: Mapping[s
         return None
 
     async def send(channel: str, address: str, path: str) -> None:
-        if channel not in channels:
+        if channel not in channels or last_resort(channels[channel]):  # who must sign in cannot look there
             raise PermanentError("this channel is off")
         to = await channels[channel].direct(address)
         text = INVITATION.format(company=settings.company.name, link=f"{public}{path}")

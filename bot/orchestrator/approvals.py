@@ -18,6 +18,7 @@ from bot.gateway.channel import Channel
 from bot.gateway.events import ReplyPath
 from bot.gateway.forms import LONGEST_VALUE
 from bot.gateway.operations import Choice, OutboundOp, Reply, asking
+from bot.gateway.pages import last_resort
 from bot.gateway.text_write import literal
 from bot.intake.tables import inbox
 from bot.kernel.clock import Clock
@@ -278,10 +279,10 @@ class Approvals:
 
     async def _direct(self, person: Person) -> tuple[Channel, ReplyPath] | None:
         """Where the person is reached alone: where they wrote last, else by any of their accounts, those with buttons
-        first."""
+        first and those last where they hear of it only by looking."""
         last = await self._database.read(lambda c: _wrote_last(c, person.id))
         ways = [(each.channel, each.address) for each in person.handles]
-        ways.sort(key=lambda way: (way != last, not self._has_buttons(way[0]), way))
+        ways.sort(key=lambda way: (way != last, self._must_look(way[0]), not self._has_buttons(way[0]), way))
         for name, address in ways:
             channel = self._channels.get(name)
             if channel is None or not channel.health().sending:
@@ -291,6 +292,9 @@ class Approvals:
             except (PermanentError, TransientError) as error:
                 log.info("%s cannot be reached on %s: %s", person.id, name, error.message)
         return None
+
+    def _must_look(self, channel: str) -> bool:
+        return last_resort(self._channels.get(channel))
 
     def _has_buttons(self, channel: str) -> bool:
         known = self._channels.get(channel)

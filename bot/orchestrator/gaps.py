@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from bot.gateway.channel import Channel
+from bot.gateway.pages import last_resort
 from bot.intake import store as inbox
 from bot.kernel.clock import Clock
 from bot.kernel.ids import PersonId
@@ -74,7 +75,8 @@ class Gaps:
         return {name: Gap(name, at) for name, at in found.items() if at is not None}
 
     def _with_buttons(self) -> Collection[str]:
-        return [name for name, channel in self._channels.items() if channel.has_buttons]
+        """A press in a page of ours is answered at once, or fails before the presser's eyes."""
+        return [name for name, known in self._channels.items() if known.has_buttons and not last_resort(known)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from bot.audit.events import Actor
 from bot.gateway.channel import Channel
 from bot.gateway.events import MessageReceived, PlaceKind
+from bot.gateway.pages import last_resort
 from bot.gateway.text_links import inert
 from bot.gateway.text_write import literal
 from bot.intake import store as inbox
@@ -308,7 +309,8 @@ class Proposing:
             tasks.enqueue(tx, UNMADE, proposal, told, ending.now, lane=f"{UNMADE}:{person.id}")
 
     async def _way(self, person: Person) -> tuple[str, str, str] | None:
-        """Where the person is reached alone: channel, thread, address. Channels with buttons are chats: they first."""
+        """Where the person is reached alone: channel, thread, address. Channels with buttons are chats: they first, but
+        for one that is read only by looking."""
         handles = sorted(person.handles, key=lambda each: (not self._chats(each.channel), each.channel, each.address))
         for each in handles:
             channel = self._channels.get(each.channel)
@@ -324,7 +326,7 @@ class Proposing:
 
     def _chats(self, channel: str) -> bool:
         known = self._channels.get(channel)
-        return known is not None and known.has_buttons
+        return known is not None and known.has_buttons and not last_resort(known)
 
 
 def _person(connection: sa.Connection, meant: str) -> Person | str:

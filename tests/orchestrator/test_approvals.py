@@ -18,6 +18,7 @@ from bot.kernel.errors import PermanentError
 from bot.ledger import store
 from bot.ledger.model import Failure, State
 from bot.llm.model import Request, ToolResult
+from bot.orchestrator import approvals
 from bot.people import store as people
 from bot.people.model import Change
 from bot.sessions.audience import Audience
@@ -79,6 +80,16 @@ async def test_an_approver_is_asked_where_they_wrote_last(house: House) -> None:
     await house.mails("boss@acme.example")
     await house.asks("send_email", **MAIL)
     asked = (await house.mails("boss@acme.example", 2))[-1]
+    assert KIM in asked.text
+    assert not [op for op in house.office.channel.ops if isinstance(op, Ask)]
+
+
+async def test_who_has_to_look_to_hear_of_it_is_asked_elsewhere_first(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approvals, "last_resort", lambda channel: channel is house.office.channel)
+    await house.asks("send_email", **MAIL)
+    (asked,) = await house.mails("boss@acme.example")
     assert KIM in asked.text
     assert not [op for op in house.office.channel.ops if isinstance(op, Ask)]
 
