@@ -27,6 +27,7 @@ from bot.kernel.values import dataclass
 from bot.memory import store, tombstones
 from bot.memory.erasing import follow, note, texts_of_events, unindex
 from bot.memory.model import Claim, Evidence, Visibility
+from bot.memory.service import Going
 from bot.memory.tables import claim as claim_table
 from bot.memory.tables import claim_shown
 from bot.sessions import transcript, turns
@@ -79,6 +80,18 @@ class Forgetting:
         """How many of what would vanish, by name. `backups`: which go on holding it for a while."""
         found = self.vanishing(connection, claims, chain=chain)
         return {**found.counts, "backups": len(self.copies())}
+
+    def look(self, connection: sa.Connection, claims: Sequence[ClaimId]) -> Going:
+        """`preview`, and what exactly."""
+        found, copies = self.vanishing(connection, claims), self.copies()
+        ends = [each.until for each in copies]
+        until = max((each for each in ends if each is not None), default=None)
+        return Going(
+            {**found.counts, "backups": len(copies)},
+            tuple(each.id for each in found.claims),
+            dict(found.redaction.messages),
+            None if None in ends else until,
+        )
 
     def vanishing(
         self, connection: sa.Connection, claims: Sequence[ClaimId], *, chain: bool = False, now: datetime | None = None

@@ -19,7 +19,20 @@ from bot.gateway.events import PlaceKind
 from bot.kernel.ids import ClaimId, PersonId, SessionId, TurnId
 from bot.kernel.scope import DepartmentScope, PersonScope
 from bot.kernel.values import dataclass
-from bot.memory.model import EXECUTIVE, STANDING, Claim, Event, Evidence, Kind, Op, Source, Status, Trust, Visibility
+from bot.memory.model import (
+    EXECUTIVE,
+    STANDING,
+    Claim,
+    Event,
+    Evidence,
+    Kind,
+    Op,
+    Source,
+    Status,
+    Trust,
+    Visibility,
+    Work,
+)
 from bot.memory.rows import claim_of, earlier, evidence_value
 from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence
 from bot.sessions.audience import Audience
@@ -64,6 +77,8 @@ class Filter:
     """All of them stand in the statement, whatever their case."""
     asked: bool = False
     """Somebody has put it before the principals."""
+    works: Collection[Work] = ()
+    """How initiatives stand."""
 
 
 EVERYTHING = Filter()
@@ -84,7 +99,9 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
     if wanted.kinds:
         parts.append(claim.c.kind.in_(sorted(each.value for each in wanted.kinds)))
     if wanted.statuses:
-        parts.append(claim.c.status.in_(sorted(each.value for each in wanted.statuses)))
+        parts.append(among(claim.c.status, sorted(each.value for each in wanted.statuses)))
+    if wanted.works:
+        parts.append(claim.c.work.in_(sorted(each.value for each in wanted.works)))
     for column, value in (
         (claim.c.department, wanted.department),
         (claim.c.domain, wanted.domain),
@@ -301,12 +318,14 @@ def shown(connection: sa.Connection, visible: Visible, claim_id: ClaimId, limit:
         .select_from(joined)
         .where(of_claim, seen)
         .order_by(claim_shown.c.at.desc(), claim_shown.c.turn_id, claim_shown.c.way)
-    ).all()
+        .limit(limit)
+    )
+    turns = [Shown(TurnId(row.turn_id), SessionId(row.session_id), row.version, row.way, row.at) for row in rows]
     total: int = connection.execute(sa.select(sa.func.count()).select_from(claim_shown).where(of_claim)).scalar_one()
-    turns = [
-        Shown(TurnId(row.turn_id), SessionId(row.session_id), row.version, row.way, row.at) for row in rows[:limit]
-    ]
-    return turns, total - len(rows)
+    if len(turns) < limit:
+        return turns, total - len(turns)
+    own: int = connection.execute(sa.select(sa.func.count()).select_from(joined).where(of_claim, seen)).scalar_one()
+    return turns, total - own
 
 
 def shown_in(connection: sa.Connection, visible: Visible, turn_id: TurnId) -> tuple[list[tuple[Claim, str]], int]:

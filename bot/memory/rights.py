@@ -12,7 +12,7 @@ from enum import Enum, StrEnum, auto
 from bot.gateway.events import PlaceKind, Proof
 from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
-from bot.memory.model import EXECUTIVE, Claim, Held, Trust
+from bot.memory.model import EXECUTIVE, Claim, Held, Kind, Source, Status, Trust, Visibility
 from bot.people.model import Role
 
 
@@ -92,6 +92,28 @@ CLOSED = (
     "address that it is answered to proves that it is you."
 )
 ONLY_OWN = "By mail on this machine only what you said yourself can be changed."
+
+
+def possible(of: Claim) -> tuple[Act, ...]:
+    """What can be done to a claim from where it stands, whoever does it."""
+    if of.status is Status.PENDING:
+        acts = [Act.ACCEPT, Act.REJECT, Act.CORRECT]
+    elif of.standing:
+        asked = of.promotion_by is not None
+        acts = [Act.SETTLE] if of.status is Status.DISPUTED and not asked else []
+        acts += [Act.PROMOTE, Act.DECLINE] if asked else []
+        acts += [Act.CORRECT, Act.RETRACT]
+        acts += [Act.DISPUTE] if of.status is Status.ACTIVE else []
+        if of.visibility is Visibility.COMPANY:
+            acts.append(Act.DEMOTE)
+        elif not asked and of.source is not Source.DELETED:
+            acts.append(Act.PROMOTE)
+        acts += [Act.KEEP] if of.source is Source.DELETED else []
+    else:
+        acts = [Act.RESTORE]
+    if of.kind is Kind.INITIATIVE and (of.standing or of.status is Status.PENDING):
+        acts.append(Act.PLAN)
+    return (*acts, Act.FORGET)
 
 
 def decide(act: Act, of: Claim, by: By) -> Verdict | No:

@@ -84,8 +84,24 @@ class Undone:
     """They rest on other messages too: they stand, with a mark."""
 
 
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What would vanish."""
+
+    counts: Mapping[str, int]
+    """How many of what, by name."""
+    claims: tuple[ClaimId, ...]
+    """Those that were named, and others in whose words theirs stand."""
+    messages: Mapping[MessageId, str]
+    """Messages that lose words, and what is left of each."""
+    kept_until: datetime | None
+    """When the last backup that holds it is deleted; None if there is no such backup, or nothing deletes it."""
+
+
 class Eraser(Protocol):
     """Makes memories vanish from every reader, table and file (`bot.erasure`)."""
+
+    def look(self, connection: sa.Connection, claims: Sequence[ClaimId]) -> Going: ...
 
     def preview(self, connection: sa.Connection, claims: Sequence[ClaimId]) -> Mapping[str, int]:
         """How many of what would vanish, by name."""
@@ -263,6 +279,15 @@ class Memories:
         """What would come of it, for who asks before they do it."""
         return Verdict.NOW if by.person is None else rights.decide(act, seen, _by(connection, by, by.person, seen))
 
+    @staticmethod
+    def verdicts(connection: sa.Connection, by: Acting, seen: Claim) -> Mapping[Act, Verdict | No]:
+        """What would come of each act that is possible from where the claim stands."""
+        acts = rights.possible(seen)
+        if by.person is None:
+            return dict.fromkeys(acts, Verdict.NOW)
+        who = _by(connection, by, by.person, seen)
+        return {act: rights.decide(act, seen, who) for act in acts}
+
     def _simple(
         self,
         act: Act,
@@ -315,11 +340,20 @@ class Memories:
 def waiting(connection: sa.Connection, view: Visible, limit: int) -> list[Claim]:
     """What waits for a person of the scope: claims, wishes that the company may see one, and, for who decides,
     disputes; the newest first."""
-    statuses = (Status.PENDING, Status.DISPUTED) if view.decides else (Status.PENDING,)
-    held = reading.find(connection, view, Purpose.REVIEW, Filter(statuses=statuses), limit)
-    asked = reading.find(connection, view, Purpose.REVIEW, Filter(asked=True), limit)
-    both = {each.id: (place, each) for place, each in (*held, *asked)}
-    return [each for _, each in sorted(both.values(), key=lambda pair: -pair[0])][:limit]
+    return [each for _, each in queue(connection, view, limit)]
+
+
+def queue(connection: sa.Connection, view: Visible, limit: int, before: int | None = None) -> list[tuple[int, Claim]]:
+    """A page of what waits, each with its place for the next page (`before`)."""
+    wanted = [Filter(statuses=(Status.PENDING,)), Filter(asked=True)]
+    if view.decides:
+        wanted.append(Filter(statuses=(Status.DISPUTED,)))
+    found = {
+        each.id: (place, each)
+        for some in wanted
+        for place, each in reading.find(connection, view, Purpose.REVIEW, some, limit, before)
+    }
+    return sorted(found.values(), key=lambda pair: -pair[0])[:limit]
 
 
 def _reason(given: str) -> str:

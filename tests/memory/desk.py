@@ -18,7 +18,7 @@ from bot.memory import reading, store
 from bot.memory.model import Claim, Event, Evidence
 from bot.memory.reading import EVERYTHING, Filter, Purpose
 from bot.memory.rights import Door
-from bot.memory.service import Acting, Done, Memories, Undone, waiting
+from bot.memory.service import Acting, Done, Going, Memories, Undone, waiting
 from bot.people import store as people
 from bot.sessions import threads, transcript, turns
 from bot.sessions.transcript import Said
@@ -161,6 +161,9 @@ class CountingEraser:
     def __init__(self) -> None:
         self.erased: list[ClaimId] = []
         self.rung = 0
+
+    def look(self, connection: sa.Connection, claims: Sequence[ClaimId]) -> Going:
+        return Going(self.preview(connection, claims), tuple(claims), {}, None)
 
     def preview(self, connection: sa.Connection, claims: Sequence[ClaimId]) -> Mapping[str, int]:
         return {"memories": len(claims), "messages": 1}
