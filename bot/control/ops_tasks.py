@@ -71,7 +71,7 @@ class Tasks:
 
     async def retry(self, request: One) -> Mapping[str, object]:
         task = TaskId(request.task)
-        done = await self.database.write(lambda tx: store.revive(tx, self.recorder, task, self.clock.now()))
+        done = await self.database.write(lambda tx: store.revive(tx, self.recorder, task, OPERATOR, self.clock.now()))
         if not done:
             raise PermanentError(
                 await self.database.read(lambda c: _why_not(c, task, "only a dead task is tried again"))

@@ -36,7 +36,7 @@ class Spending:
 
         def query(connection: sa.Connection) -> tuple[list[spending.Sum], dict[str, str]]:
             names = {person.id: person.name for person in people.everyone(connection)} if request.by == "person" else {}
-            return spending.sums(connection, request.by, since), {str(key): name for key, name in names.items()}
+            return spending.sums(connection, request.by, since, None), {str(key): name for key, name in names.items()}
 
         sums, names = await self.database.read(query, long=True)
         lines = [

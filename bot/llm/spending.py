@@ -8,6 +8,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
 from bot.llm.budget import Limit, Purpose, Spender
 from bot.llm.model import Usage
@@ -101,8 +102,9 @@ def note_warning(tx: Tx, key: Key) -> None:
     tx.execute(budget_warning.insert().prefix_with("OR IGNORE").values(values))
 
 
-def sums(connection: sa.Connection, by: By, since: date) -> list[Sum]:
-    """What was spent since a day (the company's), the newest or the dearest first, `MOST_LINES` at most."""
+def sums(connection: sa.Connection, by: By, since: date, of: PersonId | None) -> list[Sum]:
+    """What was spent since a day (the company's), the newest or the dearest first, `MOST_LINES` at most. `of`: for this
+    person only; None: for everybody."""
     column = {
         "day": spend.c.day,
         "model": spend.c.model,
@@ -116,7 +118,7 @@ def sums(connection: sa.Connection, by: By, since: date) -> list[Sum]:
     order = column.desc() if by == "day" else sa.desc("micros")
     rows = connection.execute(
         sa.select(column.label("key"), sa.func.count().label("calls"), *figures)
-        .where(spend.c.day >= since.isoformat())
+        .where(spend.c.day >= since.isoformat(), sa.true() if of is None else spend.c.person_id == of)
         .group_by(column)
         .order_by(order)
         .limit(MOST_LINES)

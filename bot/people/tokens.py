@@ -143,6 +143,13 @@ def listed(connection: sa.Connection) -> list[Token]:
     return [_token(row) for row in rows]
 
 
+def of(connection: sa.Connection, person: PersonId) -> list[Token]:
+    """A person's own, the newest first."""
+    query = sa.select(access_token).where(access_token.c.person_id == person)
+    rows = connection.execute(query.order_by(access_token.c.created_at.desc(), access_token.c.id))
+    return [_token(row) for row in rows]
+
+
 def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 

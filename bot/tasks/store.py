@@ -15,7 +15,7 @@ from bot.kernel.ids import BootId, TaskId, new_id
 from bot.kernel.values import dataclass
 from bot.storage.database import Tx
 from bot.storage.metadata import among
-from bot.tasks.tables import PENDING, WAITING, TaskState, task
+from bot.tasks.tables import PENDING, TROUBLE, WAITING, TaskState, task
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def void_older_boots(tx: Tx, boot: BootId) -> int:
     return done.rowcount
 
 
-def revive(tx: Tx, recorder: Recorder, task_id: TaskId, now: datetime) -> bool:
+def revive(tx: Tx, recorder: Recorder, task_id: TaskId, actor: Actor, now: datetime) -> bool:
     """A person wants a dead task tried again. False if it is not dead, or one of its key is pending."""
     row = tx.execute(sa.select(task).where(task.c.id == task_id, task.c.state == TaskState.DEAD.value)).first()
     if row is None:
@@ -149,7 +149,7 @@ def revive(tx: Tx, recorder: Recorder, task_id: TaskId, now: datetime) -> bool:
         .where(task.c.id == task_id)
         .values(state=TaskState.QUEUED.value, attempts=0, run_at=now, ended_at=None)
     )
-    recorder.record(tx, Record(TaskChanged(task_id, row.kind, TaskState.QUEUED.value, 0)))
+    recorder.record(tx, Record(TaskChanged(task_id, row.kind, TaskState.QUEUED.value, 0), actor))
     return True
 
 
@@ -176,12 +176,17 @@ def listed(
     return [Listed(_task(row), row.created_at, row.ended_at) for row in connection.execute(query)]
 
 
+def in_trouble(connection: sa.Connection, limit: int) -> list[Listed]:
+    """Those that are tried again or wait for a person, the newest first."""
+    query = sa.select(task).where(among(task.c.state, TROUBLE)).order_by(task.c.seq.desc()).limit(limit)
+    return [Listed(_task(row), row.created_at, row.ended_at) for row in connection.execute(query)]
+
+
 def trouble(connection: sa.Connection) -> dict[str, dict[str, int]]:
     """Tasks that are tried again or wait for a person, by kind and state."""
-    states = (TaskState.FAILED.value, TaskState.DEAD.value)
     rows = connection.execute(
         sa.select(task.c.kind, task.c.state, sa.func.count().label("number"))
-        .where(task.c.state.in_(states))
+        .where(among(task.c.state, TROUBLE))
         .group_by(task.c.kind, task.c.state)
         .order_by(task.c.kind, task.c.state)
     )

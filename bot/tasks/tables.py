@@ -20,6 +20,7 @@ class TaskState(StrEnum):
 
 WAITING = (TaskState.QUEUED.value, TaskState.FAILED.value)
 PENDING = (*WAITING, TaskState.RUNNING.value)
+TROUBLE = (TaskState.FAILED.value, TaskState.DEAD.value)
 
 task = sa.Table(
     "task",
@@ -50,5 +51,6 @@ task = sa.Table(
     sa.Index("uq_task_running_lane", "lane", unique=True, sqlite_where=sa.text("state = 'running'")),
     sa.Index("ix_task_due", "run_at", "seq", sqlite_where=sa.text("state IN ('queued', 'failed')")),
     sa.Index("ix_task_lane_seq", "lane", "seq", sqlite_where=sa.text("state IN ('queued', 'failed', 'running')")),
+    sa.Index("ix_task_trouble", "seq", sqlite_where=sa.text("state IN ('failed', 'dead')")),
     sqlite_autoincrement=True,
 )

@@ -333,11 +333,13 @@ async def test_sums(clock: FakeClock, database: Database, recorder: Recorder) ->
         await settle(database, recorder, open_meter, bill)
     since = START.date()
 
-    async def by(what: spending.By) -> list[tuple[str, int, int]]:
-        found = await database.read(lambda c: spending.sums(c, what, since))
+    async def by(what: spending.By, of: PersonId | None = None) -> list[tuple[str, int, int]]:
+        found = await database.read(lambda c: spending.sums(c, what, since, of))
         return [(one.key, one.calls, one.micros) for one in found]
 
     assert await by("day") == [("2026-03-03", 1, 7_500), ("2026-03-02", 2, 9_000)]
     assert await by("model") == [("m", 2, 15_000), ("small", 1, 1_500)]
     assert await by("person") == [("bob", 2, 9_000), ("ann", 1, 7_500)]
     assert await by("purpose") == [("answer", 2, 15_000), ("gate", 1, 1_500)]
+    assert await by("day", PersonId("ann")) == [("2026-03-02", 1, 7_500)]
+    assert await by("model", PersonId("nobody")) == []

@@ -26,6 +26,7 @@ from tests.clock import FakeClock
 from tests.intake.test_query_plans import statements
 
 BOOT = BootId("boot-1")
+ANN = Actor("person", "ann")
 
 
 class Bench:
@@ -222,10 +223,12 @@ async def test_a_person_revives_a_dead_task(bench: Bench) -> None:
     assert task_id is not None
     worker = bench.start({"work": handle})
     await bench.until("one", TaskState.DEAD)
-    assert await bench.database.write(lambda tx: store.revive(tx, bench.recorder, task_id, bench.clock.now()))
+    assert [each.task.id for each in await bench.database.read(lambda c: store.in_trouble(c, 10))] == [task_id]
+    assert await bench.database.write(lambda tx: store.revive(tx, bench.recorder, task_id, ANN, bench.clock.now()))
+    assert await bench.database.read(lambda c: store.in_trouble(c, 10)) == []
     worker.ring()
     await bench.until("one", TaskState.DONE)
-    assert not await bench.database.write(lambda tx: store.revive(tx, bench.recorder, task_id, bench.clock.now()))
+    assert not await bench.database.write(lambda tx: store.revive(tx, bench.recorder, task_id, ANN, bench.clock.now()))
 
 
 async def test_every_end_of_a_task_is_audited(bench: Bench) -> None:
@@ -444,3 +447,21 @@ async def test_what_is_due_is_found_along_an_index_whatever_was_done_before(benc
         ]
 
     assert [each for each in await bench.database.read(plans) if "USING" not in each] == []
+
+
+async def test_what_failed_is_found_along_an_index_however_much_was_done(bench: Bench) -> None:
+    with statements() as ran:
+        await bench.database.read(lambda c: (store.in_trouble(c, 10), store.trouble(c)))
+
+    def plans(connection: sa.Connection) -> list[str]:
+        return [
+            row.detail
+            for text, given in ran.items()
+            if "FROM task" in text
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", given)
+            if row.detail.startswith(("SCAN", "SEARCH"))
+        ]
+
+    found = await bench.database.read(plans)
+    assert len(found) == 2
+    assert all("USING INDEX ix_task_trouble" in each for each in found), found

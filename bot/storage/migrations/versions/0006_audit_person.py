@@ -1,4 +1,4 @@
-"""What a person did is found in the audit by an index."""
+"""What a person did is found in the audit by an index, and so are tasks that failed."""
 
 from __future__ import annotations
 
@@ -11,3 +11,4 @@ down_revision = "0005"
 
 def upgrade() -> None:
     op.create_index("ix_audit_person", "audit", ["actor", "id"], sqlite_where=sa.text("actor_kind = 'person'"))
+    op.create_index("ix_task_trouble", "task", ["seq"], sqlite_where=sa.text("state IN ('failed', 'dead')"))
