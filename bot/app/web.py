@@ -12,7 +12,8 @@ from bot.app.backups import Backups
 from bot.app.knowledge import Knowledge
 from bot.app.ledger import buttons
 from bot.app.opening import Store
-from bot.app.settings import backup_folder, derived_key
+from bot.app.recall import Remembering
+from bot.app.settings import backup_folder, derived_key, specialists
 from bot.backup.making import listed
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
@@ -22,6 +23,7 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
 from bot.llm.metered import Meter
+from bot.memory.service import Eraser
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
@@ -35,6 +37,7 @@ from bot.web.console.chat import Chats
 from bot.web.console.house import Backup, House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
+from bot.web.console.memory_desk import Remembered
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
@@ -66,6 +69,7 @@ def pages(
     send: SendLink | None,
     visitors: Visitors,
     hub: Hub,
+    remembered: Remembered,
     documents: Documents,
     clerk: Clerk,
     desk: ScheduleDesk,
@@ -77,8 +81,8 @@ def pages(
     """Of the console."""
     store.recorder.listen(hub.written)
     rooms = Rooms(
-        store.database, store.recorder, store.clock, hub, send, status, documents, clerk, desk, chain, house, meter,
-        chats,
+        store.database, store.recorder, store.clock, hub, send, status, remembered, documents, clerk, desk, chain,
+        house, meter, chats,
     )  # fmt: skip
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 
@@ -95,6 +99,10 @@ def chats(store: Store, settings: Settings, channels: Mapping[str, Channel], bri
         settings.channels.web.max_upload,
         bring,
     )
+
+
+def remembered(remembering: Remembering, eraser: Eraser, settings: Settings) -> Remembered:
+    return Remembered(remembering.recall, eraser, tuple(sorted(each.name for each in specialists(settings))))
 
 
 def documents(knowledge: Knowledge, settings: Settings, jobs: Supervisor) -> Documents:

@@ -28,6 +28,8 @@ from bot.web.console.classes import ClassPages
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents, KnowledgePage
 from bot.web.console.live import Hub, Live
+from bot.web.console.memories import MemoryPages
+from bot.web.console.memory_desk import Remembered
 from bot.web.console.schedule import SchedulePages
 from bot.web.console.sign_in import SendLink, SignIn
 from bot.web.console.site import Site
@@ -49,6 +51,7 @@ class Rooms:
     """How a sign-in link reaches its person; None where no link may leave (`web.public_url` is not set)."""
     status: Callable[[], Awaitable[Mapping[str, object]]]
     """What the daemon tells of itself."""
+    remembered: Remembered
     documents: Documents
     clerk: Clerk
     desk: ScheduleDesk
@@ -66,6 +69,7 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
         *Live(rooms.hub, rooms.clock).routes(site),
         *ChatPage(rooms.database, rooms.clock, rooms.chats).routes(site),
+        *MemoryPages(rooms.database, rooms.recorder, rooms.clock, rooms.remembered).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
         *TodayPage(rooms.database, rooms.clerk, rooms.meter, rooms.status).routes(site),
         *SchedulePages(rooms.desk).routes(site),

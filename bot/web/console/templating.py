@@ -30,7 +30,7 @@ def environment(company: str, version: str) -> Environment:
         "day": _day,
         "clock": _clock,
         "iso": _iso,
-        "count": _count,
+        "count": counted,
         "size": _size,
     }
     return made
@@ -85,7 +85,7 @@ def _iso(value: datetime) -> str:
     return value.isoformat(timespec="seconds")
 
 
-def _count(value: int, one: str, many: str | None = None) -> str:
+def counted(value: int, one: str, many: str | None = None) -> str:
     """ "1 memory", "1,204 memories"."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"
 

@@ -14,11 +14,15 @@ import aiohttp
 from lxml import html
 from yarl import URL
 
+from bot.app.erasing import forgetting
+from bot.app.opening import Store
+from bot.erasure.copies import Copy
 from bot.kernel.ids import PersonId
 from bot.kernel.supervise import Supervisor, cancel, start
 from bot.ledger.sealing import Sealer
 from bot.llm.budget import MICROS, Limit, Limits
 from bot.llm.metered import Meter
+from bot.memory.recall import Recall
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.schedule_desk import ScheduleDesk
@@ -30,12 +34,14 @@ from bot.web.console.chat import Chats
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub
+from bot.web.console.memory_desk import Remembered
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
 from tests.conftest import KEY
 from tests.ledger.workshop import Workshop
 from tests.memory.desk import CountingEraser, Desk
+from tests.memory.ranker import Words
 from tests.outbox.post import Post
 from tests.web.console.shelves import shelves
 
@@ -144,6 +150,14 @@ def home(data_dir: Path) -> House:
     return House(data_dir, data_dir / "backups", lambda: [backup], "Europe/Oslo", told, lambda: None)
 
 
+def remembered(desk: Desk) -> Remembered:
+    """Rooms of memory: shared words rank, and what is forgotten is gone."""
+    rooms = desk.rooms
+    copies = [Copy("a", rooms.clock.now(), None)]
+    eraser = forgetting(Store(rooms.database, rooms.recorder, rooms.clock, KEY), lambda: None, lambda: copies)
+    return Remembered(Recall(rooms.database, Words(rooms.database), 1_000), eraser, ("finance", "people"))
+
+
 async def healthy() -> Mapping[str, object]:
     return {"status": "ok"}
 
@@ -176,6 +190,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
         hub,
         send,
         healthy,
+        remembered(desk),
         documents,
         clerk,
         schedules,
