@@ -15,8 +15,8 @@ from bot.scheduler import store
 from bot.scheduler.model import Job, JobState, Occurrence
 from bot.scheduler.triggers import instants
 
-MOST_A_DAY = 4
-"""Instants of one job that are shown on a day."""
+MOST_A_DAY = 3
+"""Instants of one job that are shown on a day; of one that fires more often, only the first."""
 MOST_PAST = 1_000
 _TICK = timedelta(microseconds=1)
 
@@ -28,7 +28,7 @@ class Entry:
     occurrence: Occurrence | None
     """What came of it; None: it is still to come."""
     again: bool = False
-    """It fires more often on that day than is shown."""
+    """It fires more often on that day than is shown: again and again."""
 
 
 def days(
@@ -51,21 +51,31 @@ def days(
 
 
 def coming(job: Job, since: datetime, until: datetime, zone: str) -> Iterator[Entry]:
-    """At which instants of the span it fires, a few for each day."""
+    """At which instants of the span it fires."""
+    for each in _by_day(job, since, until, zone):
+        if len(each) > MOST_A_DAY:
+            yield Entry(job, each[0], None, again=True)
+        else:
+            yield from (Entry(job, at, None) for at in each)
+
+
+def _by_day(job: Job, since: datetime, until: datetime, zone: str) -> Iterator[list[datetime]]:
+    """The first instants of each day: one more than are shown at most."""
     if job.state is not JobState.ACTIVE or job.next_at is None:
         return
-    start, shown, day = max(since, job.next_at), 0, None
-    rule_from = start - _TICK
-    if job.next_at >= since and job.next_at < until:  # also one that somebody wants to fire besides its times
-        yield Entry(job, job.next_at, None)
-        rule_from, shown, day = job.next_at, 1, _day(job.next_at, zone)
-    ahead = instants(job.rule, job.zone, rule_from)
+    # `next_at` is an instant of its own if somebody wants it to fire besides its times.
+    first = [job.next_at] if since <= job.next_at < until else []
+    found, ahead = first, instants(job.rule, job.zone, max(since - _TICK, job.next_at))
     while (at := next(ahead, None)) is not None and at < until:
-        shown = shown + 1 if _day(at, zone) == day else 1
-        day = _day(at, zone)
-        yield Entry(job, at, None, again=shown == MOST_A_DAY)
-        if shown == MOST_A_DAY:
-            ahead = instants(job.rule, job.zone, follows(day, zone) - _TICK)
+        if found and _day(at, zone) != _day(found[0], zone):
+            yield found
+            found = []
+        found = [*found, at]
+        if len(found) > MOST_A_DAY:
+            yield found
+            ahead, found = instants(job.rule, job.zone, follows(_day(at, zone), zone) - _TICK), []
+    if found:
+        yield found
 
 
 def _day(at: datetime, zone: str) -> date:

@@ -204,6 +204,7 @@ class SchedulePages:
             "sentence": visit.field("sentence"),
             "kinds": wording.KINDS,
             "titled": wording.titled,
+            "short": _short,
             "ran": wording.RUNS,
             "delivered": wording.DELIVERIES,
             "tone": _tone,
@@ -221,6 +222,11 @@ def _made(job: Job) -> Notice:
 
 def _about(told: Told, act: Act) -> str:
     return f"{ACTS[act]} {wording.titled(told.job)}."
+
+
+def _short(job: Job) -> str:
+    """In a cell of the calendar."""
+    return job.title or wording.KINDS[job.kind]
 
 
 def _described(job: Job) -> str:

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 from starlette.routing import Route
 
 from bot.kernel.values import dataclass
-from bot.ledger import showing
 from bot.ledger.shelves import Shelf
 from bot.llm.budget import Limit, dollars, local_day
 from bot.llm.metered import Meter
@@ -19,7 +18,7 @@ from bot.orchestrator.morning import Morning, Spent
 from bot.scheduler import wording
 from bot.scheduler.model import Kind
 from bot.storage.database import Database
-from bot.web.console.approvals import tone
+from bot.web.console.approvals import became, tone
 from bot.web.console.site import Page, Site
 from bot.web.console.visits import Visit
 
@@ -74,6 +73,8 @@ class TodayPage:
         found = await self._database.read(lambda c: morning.morning(c, person, now), long=True)
         waiting = await self._clerk.shelf(person, Shelf.MINE)
         today = found.today
+        ended = {each.id for each in today.decided}
+        decided = await self._clerk.shelf(person, Shelf.DECIDED, None, MOST) if ended else []
         count = len(waiting) + len(found.review) + bool(found.rooms) + bool(found.requests)
         values = {
             "of": found,
@@ -87,7 +88,8 @@ class TodayPage:
             "titled": wording.titled,
             "ran": wording.RUNS,
             "delivered": wording.DELIVERIES,
-            "outcomes": showing.OUTCOMES,
+            "decided": [each for each in decided if each.proposal.id in ended],
+            "became": became,
             "tone": tone,
             "kinds": wording.KINDS,
             "initiatives": [(state, each) for state, each in found.initiatives.items() if each],
