@@ -455,9 +455,11 @@ class Daemon:
         if visitors is not None:
             send = rooms_of_web.sender(self.store, self.settings, self.outbox, self.channels)
             documents = rooms_of_web.documents(self.knowledge, self.settings, self.work)
+            linking = rooms_of_web.linking(self.store, self.settings, self.intake, self.outbox, self.tasks.ring)
             routes += rooms_of_web.pages(
                 self.store, self.settings, VERSION, self.status, refuse, send, visitors, hub,
                 rooms_of_web.remembered(self.remembering, self.forgetting, self.settings), documents,
+                linking,
                 self.ledger.clerk("web"), self.scheduling.desk, self.chain,
                 rooms_of_web.house(self.settings, self.shown, self.backups, self.tasks.ring), self.meter,
                 rooms_of_web.chats(self.store, self.settings, self.channels, self.remembering.indexing.bring),

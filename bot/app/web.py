@@ -19,6 +19,7 @@ from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
 from bot.gateway.pages import Pages, last_resort
+from bot.intake.service import Intake
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId
 from bot.kernel.supervise import Supervisor
@@ -26,6 +27,8 @@ from bot.llm.metered import Meter
 from bot.memory.service import Eraser
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.linking import Linking
+from bot.orchestrator.roster import Roster
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.outbox import store as outbox_store
 from bot.outbox.service import Outbox
@@ -71,6 +74,7 @@ def pages(
     hub: Hub,
     remembered: Remembered,
     documents: Documents,
+    linking: Linking,
     clerk: Clerk,
     desk: ScheduleDesk,
     chain: ChainCheck,
@@ -81,8 +85,8 @@ def pages(
     """Of the console."""
     store.recorder.listen(hub.written)
     rooms = Rooms(
-        store.database, store.recorder, store.clock, hub, send, status, remembered, documents, clerk, desk, chain,
-        house, meter, chats,
+        store.database, store.recorder, store.clock, hub, send, status, remembered, documents, linking, clerk, desk,
+        chain, house, meter, chats,
     )  # fmt: skip
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 
@@ -103,6 +107,12 @@ def chats(store: Store, settings: Settings, channels: Mapping[str, Channel], bri
 
 def remembered(remembering: Remembering, eraser: Eraser, settings: Settings) -> Remembered:
     return Remembered(remembering.recall, eraser, tuple(sorted(each.name for each in specialists(settings))))
+
+
+def linking(store: Store, settings: Settings, intake: Intake, outbox: Outbox, ring: Callable[[], None]) -> Linking:
+    """`ring` wakes whoever runs tasks."""
+    zone = settings.company.time_zone
+    return Linking(Roster(store.database, store.recorder, store.clock, zone, intake.forget_rooms, outbox), ring)
 
 
 def documents(knowledge: Knowledge, settings: Settings, jobs: Supervisor) -> Documents:

@@ -60,11 +60,11 @@ class Claim:
 class Linking:
     def __init__(self, roster: Roster, ring: Callable[[], None]) -> None:
         """`ring` wakes whoever runs tasks."""
-        self._roster = roster
+        self.roster = roster
         self._ring = ring
 
     async def code(self, person: PersonId, actor: Actor) -> Code:
-        roster, now = self._roster, self._roster.clock.now()
+        roster, now = self.roster, self.roster.clock.now()
 
         def unit(tx: Tx) -> Code:
             known = active(tx, person)
@@ -86,11 +86,11 @@ class Linking:
                 owner = store.by_handle(connection, found.channel, [found.address]).get(found.address)
             return Claim(found, person, found.until, owner)
 
-        return await self._roster.database.read(query)
+        return await self.roster.database.read(query)
 
     async def link(self, code: str, actor: Actor) -> Person:
         """The account that claimed the code is the person's from now on, and nobody else's."""
-        roster = self._roster
+        roster = self.roster
 
         def unit(tx: Tx) -> Person:
             person = pairing.confirm(tx, roster.recorder, code, actor, roster.clock.now())
@@ -109,14 +109,14 @@ class Linking:
             found = pairing.state(tx.connection, code)
             if found is None or found.state not in ("open", "claimed"):
                 raise UnknownRequestError("this code is no longer open")
-            pairing.refuse(tx, self._roster.recorder, code)
+            pairing.refuse(tx, self.roster.recorder, code)
 
-        await self._roster.database.write(unit)
+        await self.roster.database.write(unit)
 
     async def unlink(self, person: PersonId, channel: str, address: str, actor: Actor) -> Person:
         """Undo a linking: the account is a stranger's again, and whoever is signed in as the person is signed out, for
         it may have been by that account. Raises `PermanentError` with words."""
-        roster = self._roster
+        roster = self.roster
 
         def unit(tx: Tx) -> Person:
             known = active(tx, person)
@@ -139,7 +139,7 @@ class Linking:
         return left
 
     def _tell(self, tx: Tx, person: PersonId, what: str, channel: str, address: str, actor: Actor) -> None:
-        now = self._roster.clock.now()
+        now = self.roster.clock.now()
         payload = {"person": person, "what": what, "channel": channel, "address": address, "by": actor.id}
         tasks.enqueue(tx, TOLD, f"{person}:{now.isoformat()}", payload, now, lane=TOLD)
 

@@ -14,6 +14,7 @@ from bot.kernel.ids import PersonId
 from bot.people.model import Change, Handle, Origin, Person, Role
 from bot.people.tables import handle, person
 from bot.storage.database import Tx
+from bot.storage.metadata import exactly
 
 # On the path of every message: built once.
 _BY_HANDLE = (
@@ -52,6 +53,25 @@ def by_ids(connection: sa.Connection, ids: Sequence[PersonId]) -> dict[PersonId,
 def everyone(connection: sa.Connection) -> list[Person]:
     """All people with their handles, in order of their ids."""
     return _load(connection, sa.true())
+
+
+def page(
+    connection: sa.Connection, words: str, after: PersonId | None, limit: int, *, active: bool, named: bool
+) -> list[Person]:
+    """A page of people with their handles, in the order of their names. `words`: a part of the name; `named`: on the
+    roster, not only vouched for by a platform."""
+    vouched = exactly(person.c.origin, Origin.WORKSPACE.value)
+    where = [person.c.active == active, ~vouched if named else vouched]
+    if words:
+        where.append(person.c.name.icontains(words, autoescape=True))
+    order = sa.func.lower(person.c.name)
+    if after is not None:
+        key = sa.select(order, person.c.id).where(person.c.id == after).correlate(None)
+        row = connection.execute(key).first()
+        if row is not None:
+            where.append(sa.tuple_(order, person.c.id) > sa.tuple_(row[0], row[1]))
+    rows = connection.execute(sa.select(person).where(*where).order_by(order, person.c.id).limit(limit)).all()
+    return _with_handles(connection, rows)
 
 
 def principals(connection: sa.Connection) -> list[Person]:
@@ -219,6 +239,10 @@ def set_reachable(tx: Tx, channel: str, address: str, *, reachable: bool) -> Non
 
 def _load(connection: sa.Connection, where: sa.ColumnElement[bool]) -> list[Person]:
     rows = connection.execute(sa.select(person).where(where).order_by(person.c.created_at, person.c.id)).all()
+    return _with_handles(connection, rows)
+
+
+def _with_handles(connection: sa.Connection, rows: Sequence[Any]) -> list[Person]:
     owned: dict[str, list[Handle]] = {row.id: [] for row in rows}
     for row in connection.execute(sa.select(handle).where(handle.c.person_id.in_(list(owned)))):
         owned[row.person_id].append(Handle(row.channel, row.address, Origin(row.origin)))

@@ -149,7 +149,13 @@ def leave(
 def declare(tx: Tx, recorder: Recorder, key: str, audience: Audience, actor: Actor, now: datetime) -> Shift | None:
     """A principal says what the place is. Evidence still decides whether it can be believed."""
     tx.execute(place.update().where(place.c.key == key).values(declared=audience.value, declared_by=actor.id))
-    return rejudge(tx, recorder, key, now, new=False, actor=actor)
+    shift = rejudge(tx, recorder, key, now, new=False, actor=actor)
+    after = get(tx.connection, key)
+    if shift is None and after is not None:  # what was said is kept, though it changes nothing yet
+        stays = after.audience.value
+        told = RoomChanged(key, stays, stays, after.because, (), widened=False)
+        recorder.record(tx, Record(told, actor, text=f"said to be {audience}"))
+    return shift
 
 
 def listen(tx: Tx, key: str, hearing: Hearing) -> None:

@@ -11,6 +11,7 @@ from bot.ledger.service import UnknownActionError
 from bot.memory.model import ConflictError
 from bot.memory.service import NotAllowedError, UnclearError, UnknownMemoryError
 from bot.orchestrator.clerk import NotDoneError, UnknownProposalError
+from bot.orchestrator.roster import UnknownPersonError, UnknownRequestError
 from bot.orchestrator.schedule_desk import NotAllowedHereError
 from bot.scheduler.service import UnknownScheduleError
 from bot.scheduler.when_rule import UnclearError as UnclearTimeError
@@ -55,6 +56,8 @@ def refusal(error: OpenExecutiveError) -> Refusal:
             return Refusal(404, "not_found", "There is no such schedule.", "not_found")
         case UnknownActionError():
             return Refusal(404, "not_found", "There is no such class of actions.", "not_found")
+        case UnknownPersonError() | UnknownRequestError():
+            return Refusal(404, "not_found", "There is nothing like that here.", "not_found")
         case UnknownThingError():
             return Refusal(404, "not_found", error.message, "not_found")
         case NotDoneError():

@@ -18,6 +18,8 @@ from bot.kernel.values import dataclass
 from bot.llm.metered import Meter
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.leaving import Departures
+from bot.orchestrator.linking import Linking
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database
 from bot.web.console import assets
@@ -25,11 +27,13 @@ from bot.web.console.approvals import ApprovalPages
 from bot.web.console.audit import AuditPages
 from bot.web.console.chat import ChatPage, Chats
 from bot.web.console.classes import ClassPages
+from bot.web.console.departures import DeparturePages
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents, KnowledgePage
 from bot.web.console.live import Hub, Live
 from bot.web.console.memories import MemoryPages
 from bot.web.console.memory_desk import Remembered
+from bot.web.console.people import PeoplePages
 from bot.web.console.schedule import SchedulePages
 from bot.web.console.sign_in import SendLink, SignIn
 from bot.web.console.site import Site
@@ -53,6 +57,8 @@ class Rooms:
     """What the daemon tells of itself."""
     remembered: Remembered
     documents: Documents
+    linking: Linking
+    """With the roster that it changes."""
     clerk: Clerk
     desk: ScheduleDesk
     chain: ChainCheck
@@ -71,6 +77,8 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *ChatPage(rooms.database, rooms.clock, rooms.chats).routes(site),
         *MemoryPages(rooms.database, rooms.recorder, rooms.clock, rooms.remembered).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
+        *DeparturePages(rooms.database, rooms.linking.roster, Departures(rooms.linking.roster)).routes(site),
+        *PeoplePages(rooms.database, rooms.linking.roster, rooms.linking).routes(site),
         *TodayPage(rooms.database, rooms.clerk, rooms.meter, rooms.status).routes(site),
         *SchedulePages(rooms.desk).routes(site),
         *ClassPages(rooms.clerk).routes(site),

@@ -25,6 +25,8 @@ from bot.llm.metered import Meter
 from bot.memory.recall import Recall
 from bot.orchestrator.chain_check import ChainCheck
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.linking import Linking
+from bot.orchestrator.roster import Roster
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.verdicts import Verdicts
 from bot.people import browsers
@@ -183,6 +185,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
     limits = {Limit.COMPANY: 10 * MICROS, Limit.PERSON: 2 * MICROS}
     meter = Meter(rooms.clock, "UTC", {}, Limits(limits, 0.8), {}, free=False)
     house = home(rooms.database.path.parent)
+    roster = Roster(rooms.database, rooms.recorder, rooms.clock, "UTC", lambda: None, None)
     made = Rooms(
         rooms.database,
         rooms.recorder,
@@ -192,6 +195,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
         healthy,
         remembered(desk),
         documents,
+        Linking(roster, lambda: None),
         clerk,
         schedules,
         chain,

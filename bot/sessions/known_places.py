@@ -1,0 +1,85 @@
+"""Places as a person may see them: where they are themselves, and, for whoever says what a place is, all that have
+several people in them. Other people's direct conversations and mails are nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from bot.gateway.events import PlaceKind
+from bot.kernel.ids import PersonId
+from bot.kernel.scope import OperatorScope, PersonScope, Scope
+from bot.kernel.values import dataclass
+from bot.people import store as people
+from bot.people.model import Person
+from bot.people.tables import handle
+from bot.sessions import places
+from bot.sessions.places import Known
+from bot.sessions.tables import place, presence
+from bot.sessions.visible import visible
+from bot.storage.metadata import among
+
+_SHARED = among(place.c.kind, (PlaceKind.GROUP.value, PlaceKind.CHANNEL.value))
+_LISTED = among(place.c.kind, (PlaceKind.GROUP.value, PlaceKind.CHANNEL.value, PlaceKind.DIRECT.value))
+"""Who reads a mail follows from its own head: a place for each thread would be a list of subjects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    known: Known
+    declared_by: str | None
+    present: tuple[Person, ...]
+    """People of the roster who are known to be in it."""
+    strangers: int
+    """Accounts known to be in it that are nobody's."""
+
+
+def listed(connection: sa.Connection, scope: Scope, after: str, limit: int) -> list[Placed]:
+    """Open places, in the order of their keys, those behind one."""
+    query = sa.select(place.c.key, place.c.declared_by).where(
+        place.c.open, _LISTED, place.c.key > after, _seen(connection, scope)
+    )
+    rows = connection.execute(query.order_by(place.c.key).limit(limit)).all()
+    known = places.many(connection, [row.key for row in rows])
+    return [_placed(connection, known[row.key], row.declared_by) for row in rows]
+
+
+def is_seen(connection: sa.Connection, scope: Scope, key: str) -> bool:
+    query = sa.select(sa.exists().where(place.c.key == key, place.c.open, _LISTED, _seen(connection, scope)))
+    return bool(connection.execute(query).scalar())
+
+
+def _seen(connection: sa.Connection, scope: Scope) -> sa.ColumnElement[bool]:
+    match scope:
+        case OperatorScope():
+            return sa.true()
+        case PersonScope(person=person):
+            there = _is_there(person)
+            return sa.or_(_SHARED, there) if visible(connection, scope).decides else there
+        case _:
+            return sa.false()
+
+
+def _is_there(person: PersonId) -> sa.ColumnElement[bool]:
+    mine = sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address)
+    return sa.exists(
+        sa.select(sa.literal(1))
+        .select_from(presence.join(handle, sa.literal(True)))
+        .where(presence.c.place_key == place.c.key, presence.c.until.is_(None), mine, handle.c.person_id == person)
+        .correlate(place)
+    )
+
+
+def _placed(connection: sa.Connection, known: Known, declared_by: str | None) -> Placed:
+    addresses: Sequence[str] = (
+        connection.execute(
+            sa.select(presence.c.address).where(presence.c.place_key == known.key, presence.c.until.is_(None))
+        )
+        .scalars()
+        .all()
+    )
+    owners = people.by_handle(connection, known.channel, addresses)
+    there = {each.id: each for each in owners.values() if each.active}
+    strangers = len([each for each in addresses if each not in owners or not owners[each].active])
+    return Placed(known, declared_by, tuple(sorted(there.values(), key=lambda each: each.name)), strangers)
