@@ -23,11 +23,13 @@ from bot.orchestrator.linking import Linking
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database
 from bot.web.console import assets
+from bot.web.console.access import AccessPage
 from bot.web.console.approvals import ApprovalPages
 from bot.web.console.audit import AuditPages
 from bot.web.console.chat import ChatPage, Chats
 from bot.web.console.classes import ClassPages
 from bot.web.console.departures import DeparturePages
+from bot.web.console.health import HealthPage
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents, KnowledgePage
 from bot.web.console.live import Hub, Live
@@ -37,6 +39,7 @@ from bot.web.console.people import PeoplePages
 from bot.web.console.schedule import SchedulePages
 from bot.web.console.sign_in import SendLink, SignIn
 from bot.web.console.site import Site
+from bot.web.console.spending import SpendingPage
 from bot.web.console.templating import environment
 from bot.web.console.today import TodayPage
 from bot.web.console.turn_page import TurnPage
@@ -85,5 +88,8 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *ApprovalPages(rooms.clerk).routes(site),
         *AuditPages(rooms.database, rooms.recorder, rooms.chain).routes(site),
         *TurnPage(rooms.database).routes(site),
+        *HealthPage(rooms.database, rooms.recorder, rooms.clock, rooms.status, rooms.house).routes(site),
+        *SpendingPage(rooms.database, rooms.house).routes(site),
+        *AccessPage(rooms.database, rooms.recorder).routes(site),
         site.nothing(),
     ]

