@@ -20,6 +20,8 @@ from bot.files.names import clean_name
 from bot.gateway.channel import Accepted
 from bot.gateway.operations import Ask, OutboundOp, Send
 from bot.gateway.pages import Account, Pages, UnknownChatError, Written, shown_at
+from bot.gateway.text import parse
+from bot.gateway.text_layout import plain as without_marks
 from bot.intake import spoken
 from bot.kernel.clock import Clock
 from bot.kernel.ids import BlobHash, InboxId, MessageId, OutboxId, SessionId
@@ -34,6 +36,7 @@ from bot.web.console import conversation
 from bot.web.console.chat_stream import stream
 from bot.web.console.conversation import formatted
 from bot.web.console.files import pieces
+from bot.web.console.live import Hub
 from bot.web.console.site import Moved, Page, Site
 from bot.web.console.visits import Notice, Visit
 from bot.web.refusals import Refusal, UnknownThingError
@@ -66,9 +69,10 @@ class Chats:
 
 
 class ChatPage:
-    def __init__(self, database: Database, clock: Clock, chats: Chats) -> None:
+    def __init__(self, database: Database, clock: Clock, hub: Hub, chats: Chats) -> None:
         self._database = database
         self._clock = clock
+        self._hub = hub
         self._chats = chats
         self._linked: set[str] = set()
 
@@ -112,7 +116,7 @@ class ChatPage:
         listening = self._pages.listen(visit.person.id, chat)
         if listening is None:
             return Response("", 503, {"Retry-After": "60"})
-        return stream(listening, self._clock)
+        return stream(listening, self._hub.listen(), self._clock)
 
     async def _page(self, visit: Visit, chat: str, told: str | None = None) -> Page:
         thread, before = self._thread(visit, chat), visit.asked("before") or None
@@ -265,16 +269,18 @@ class ChatPage:
         two = "Conversation" if here else "Direct conversation"
         title = first if (here or not of.title) and first else of.title or two
         to = f"/chat/{of.thread.partition(':')[2]}" if here and self._chats.pages else f"/chat/session/{of.id}"
-        return {"title": title, "path": to, "channel": None if here else of.channel, "at": of.at, "kind": of.kind}
+        named, channel = title != two, None if here else of.channel
+        return {"title": title, "named": named, "path": to, "channel": channel, "at": of.at}
 
     def _hit(self, of: own.Passage, asked: str) -> Mapping[str, object]:
+        text = of.said.body.text
         return {
             "path": f"/chat/session/{of.session}?at={of.said.id}#m-{of.said.id}",
             "speaker": of.said.speaker or "The executive",
             "channel": of.channel,
             "place": of.place,
             "at": of.said.sent_at,
-            "text": marked(of.said.body.text, asked),
+            "text": marked(text if of.said.role == "user" else without_marks(parse(text)), asked),
         }
 
 

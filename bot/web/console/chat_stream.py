@@ -1,4 +1,5 @@
-"""What an open conversation hears: the answer as far as it is written, and that there is something new to be read."""
+"""What an open conversation hears: the answer as far as it is written, that there is something new to be read, and that
+what has become of some message somewhere changed, which may be one of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from starlette.responses import Response, StreamingResponse
 
 from bot.gateway.pages import Drafted, Listening
 from bot.kernel.clock import Clock
+from bot.kernel.supervise import cancel, start
 from bot.web.console.conversation import formatted
+from bot.web.console.live import Ear
 
 BEAT = timedelta(seconds=20)
 """A line is sent at least this often, so that a connection that broke is noticed."""
@@ -19,26 +22,53 @@ LASTS = timedelta(minutes=15)
 """Then a stream ends, and the page asks again, with the cookie it has by then."""
 AT_ONCE = 1_000
 """Characters of a draft that are read on the event loop."""
+TOPIC = "session"
 CHANGED = "event: changed\ndata:\n\n"
+STATE = "event: state\ndata:\n\n"
+STILL = ": \n\n"
 
 
-def stream(listening: Listening, clock: Clock) -> Response:
-    return StreamingResponse(_events(listening, clock), media_type="text/event-stream")
+def stream(listening: Listening, ear: Ear | None, clock: Clock) -> Response:
+    """`ear`: None where too many listen; what ends without a word is then seen late."""
+    return StreamingResponse(_events(listening, ear, clock), media_type="text/event-stream")
 
 
-async def _events(listening: Listening, clock: Clock) -> AsyncIterator[str]:
+async def _events(listening: Listening, ear: Ear | None, clock: Clock) -> AsyncIterator[str]:
     until = clock.monotonic() + LASTS.total_seconds()
+    lines: asyncio.Queue[str] = asyncio.Queue(maxsize=1)
+    sources = [_news(listening), *(() if ear is None else (_states(ear),))]
+    pumps = [start("chat-stream", _pump(each, lines)) for each in sources]
     try:
         # Whatever came between the drawing of the page and now.
         yield f"retry: 2000\n{CHANGED}"
         while not listening.ended and clock.monotonic() < until:
-            news = await listening.next(BEAT)
-            if isinstance(news, Drafted):
-                yield f"event: draft\ndata: {json.dumps(await _drawn(news.text))}\n\n"
-            else:
-                yield ": \n\n" if news is None else CHANGED
+            yield await lines.get()
     finally:
+        for pump in pumps:
+            await cancel(pump)
         listening.close()
+        if ear is not None:
+            ear.close()
+
+
+async def _pump(source: AsyncIterator[str], lines: asyncio.Queue[str]) -> None:
+    async for line in source:
+        await lines.put(line)
+
+
+async def _news(listening: Listening) -> AsyncIterator[str]:
+    while not listening.ended:
+        news = await listening.next(BEAT)
+        if isinstance(news, Drafted):
+            yield f"event: draft\ndata: {json.dumps(await _drawn(news.text))}\n\n"
+        else:
+            yield STILL if news is None else CHANGED
+
+
+async def _states(ear: Ear) -> AsyncIterator[str]:
+    while not ear.ended:
+        if TOPIC in await ear.next(BEAT):
+            yield STATE
 
 
 async def _drawn(text: str | None) -> str | None:

@@ -42,7 +42,7 @@ class Hub:
     """Told by the audit what was written; wakes the streams."""
 
     def __init__(self) -> None:
-        self._waiting: set[_Ear] = set()
+        self._waiting: set[Ear] = set()
 
     def written(self, types: Iterable[str]) -> None:
         """Types of audit events that were committed just now."""
@@ -52,11 +52,11 @@ class Hub:
             for ear in self._waiting:
                 ear.hear(topics)
 
-    def listen(self) -> _Ear | None:
+    def listen(self) -> Ear | None:
         """None when there are too many already."""
         if len(self._waiting) >= MOST:
             return None
-        ear = _Ear(self._waiting.discard)
+        ear = Ear(self._waiting.discard)
         self._waiting.add(ear)
         return ear
 
@@ -66,8 +66,8 @@ class Hub:
             ear.end()
 
 
-class _Ear:
-    def __init__(self, gone: Callable[[_Ear], None]) -> None:
+class Ear:
+    def __init__(self, gone: Callable[[Ear], None]) -> None:
         self._gone = gone
         self._topics: set[str] = set()
         self._rung = asyncio.Event()
@@ -112,7 +112,7 @@ class Live:
             return Response("", 503, {"Retry-After": "60"})
         return StreamingResponse(self._stream(ear), media_type="text/event-stream")
 
-    async def _stream(self, ear: _Ear) -> AsyncIterator[str]:
+    async def _stream(self, ear: Ear) -> AsyncIterator[str]:
         until = self._clock.monotonic() + LASTS.total_seconds()
         try:
             yield "retry: 3000\n\n"

@@ -226,7 +226,11 @@ async def test_an_answer_is_stopped_and_the_next_message_is_answered(web: Web) -
     assert [each.get("formaction") for each in (await chat.page()).all("#stop")] == [f"{chat.path}/stop"]
     await chat.browser.post(f"{chat.path}/stop")
     await chat.shows("Stopped.")
-    assert "stopped" in [each.text_content() for each in (await chat.page()).all("li.mine .tag")]
+
+    async def settled() -> bool:
+        return [each.text_content() for each in (await chat.page()).all("li.mine .tag")] == ["stopped"]
+
+    await until_true(settled)
     await chat.say("Briefly then.")
     await chat.shows("Answer")
     assert "nobody wants" not in " ".join(await chat.theirs())
@@ -374,3 +378,29 @@ async def test_somebody_who_was_paired_chats_with_the_first_visit(web: Web) -> N
     chat = await web.chat(await web.enter("zoe"))
     await chat.say("hello")
     await chat.shows("Answer 1.")
+
+
+async def test_an_open_page_hears_of_what_ends_without_a_word(web: Web) -> None:
+    server = web.core.brain.server
+    server.reply_with(say("A long story.", chunk=6, gates={1: "never"}))
+    chat = await web.chat(await web.enter("ann"))
+    async with chat.browser.session.get(f"{web.url}{chat.path}/stream") as stream:
+        heard = events(stream)
+        assert (await anext(heard))[0] == "changed"
+        await chat.say("Tell me everything.")
+        await until(lambda: bool(web.core.brain.asked()))
+        await chat.browser.post(f"{chat.path}/stop")
+        await web.core.settled()
+        told = [kind async for kind, _ in until_state(heard)]
+    assert told[-1] == "state"
+    assert "changed" in told, "the answer to the stop"
+
+
+async def until_state(heard: AsyncIterator[tuple[str, str]]) -> AsyncIterator[tuple[str, str]]:
+    """What came until a change of state after something was said."""
+    said = False
+    async for kind, data in heard:
+        yield kind, data
+        said = said or kind == "changed"
+        if said and kind == "state":
+            return

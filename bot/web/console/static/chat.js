@@ -54,6 +54,7 @@
       const answer = await fetch(chat, { headers });
       if (answer.status === 401) { window.location.reload(); return; }
       if (answer.ok) merge(await answer.text());
+      if (talk.querySelector("ol.lines li")) begun();
     } catch { /* the stream comes back and asks again */ }
   }
 
@@ -69,6 +70,16 @@
   function busy(now) {
     at("stop").hidden = !now;
     if (!now) draft(null);
+  }
+
+  // A new conversation has an address and stands in the list once something was said in it.
+  async function begun() {
+    if (window.location.pathname !== chat) window.history.replaceState(null, "", chat);
+    const list = document.querySelector(".beside");
+    if (list.querySelector(`a[href="${chat}"][data-named]`)) return;
+    const answer = await fetch(chat).catch(() => null);
+    const came = answer && answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".beside");
+    if (came) list.replaceChildren(...came.childNodes);
   }
 
   // --- saying ---
@@ -89,6 +100,7 @@
         if (answer.ok) {
           merge(await answer.text());
           trouble("");
+          begun();
         } else if (answer.status === 401) {
           window.location.reload();
           return;
@@ -218,6 +230,7 @@
   function listen() {
     source = new EventSource(`${chat}/stream`);
     source.addEventListener("changed", () => { writing = false; look(); });
+    source.addEventListener("state", () => { if (!at("stop").hidden) look(); });
     source.addEventListener("draft", (event) => {
       if (!writing) { writing = true; look(); }
       draft(JSON.parse(event.data) || "");
