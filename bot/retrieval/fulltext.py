@@ -22,6 +22,8 @@ _PREFIX_FROM = 6
 _PREFIX_ENDING = 2
 """Letters that may be an ending: they are left off before looking for what begins alike."""
 _WORD = re.compile(r"[^\W_]+")
+_SPREAD = re.compile(r"(?<!q)([aou])e(?=\w{2})")
+"""An umlaut in two letters; at the end of a word it is mostly none (`value`, `issues`)."""
 _MERGE_PAGES = 200
 """Pages that one step of a merge writes; about 10 ms."""
 
@@ -119,6 +121,13 @@ def words(text: str) -> list[str]:
     return _WORD.findall(plain(text))
 
 
+def spellings(word: str) -> tuple[str, ...]:
+    """How else a word (as `words` gives it) may be written: `strasse` for `straße` and the other way round, and what is
+    typed without umlauts (`muenchen`) as the index has it (`munchen`)."""
+    found = (word.replace("ß", "ss"), word.replace("ss", "ß"), _SPREAD.sub(r"\1", word))
+    return tuple(dict.fromkeys(each for each in found if each != word))
+
+
 def terms(question: str, most: int = MOST_TERMS) -> tuple[str, ...]:
     """The words of a question that say what it is about, at most `most`, the longest (so mostly the rarest) first;
     of a question of nothing but stop words, those. A number counts as long."""
@@ -136,6 +145,7 @@ def expression(telling: Sequence[str]) -> str:
         parts.append(f'"{quoted}"')
         if len(word) >= _PREFIX_FROM and word.isalpha():
             parts.append(f'"{quoted[:-_PREFIX_ENDING]}"*')
+        parts += [f'"{other}"' for other in spellings(quoted)]
     return " OR ".join(parts)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.retrieval.fulltext import MOST_TERMS, FullText, expression, terms
+from bot.retrieval.fulltext import MOST_TERMS, FullText, expression, spellings, terms
 
 NOTES = sa.Table(
     "note",
@@ -89,6 +89,22 @@ def test_inflections_and_accents_do_not_hide_a_word(connection: sa.Connection) -
     put(connection, 1, "Suppliers were paid late in Zürich")
     put(connection, 2, "nothing of the kind")
     assert find(connection, "paying a supplier in zurich") == [1]
+
+
+@pytest.mark.parametrize(
+    ("word", "others"),
+    [
+        ("straße", ("strasse",)),
+        ("strasse", ("straße",)),
+        ("muenchen", ("munchen",)),
+        ("munchen", ()),
+        ("value", ()),
+        ("issues", ("ißues",)),
+        ("quellen", ()),
+    ],
+)
+def test_a_word_is_looked_for_as_it_may_be_written_too(word: str, others: tuple[str, ...]) -> None:
+    assert spellings(word) == others
 
 
 def test_a_long_word_finds_the_compounds_that_begin_with_it(connection: sa.Connection) -> None:

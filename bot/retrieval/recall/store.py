@@ -13,6 +13,7 @@ from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from bot.kernel.values import dataclass
+from bot.retrieval.fulltext import spellings
 from bot.retrieval.recall.model import Counts, Entry, Kind, Question, Span, Within
 from bot.retrieval.tables import RECALL_TEXT, recall_row, recall_space, recall_vector
 from bot.storage.database import Tx
@@ -257,14 +258,18 @@ def by_words(
         .order_by(matched.c.rank)
         .limit(limit)
     )
-    found = connection.execute(query, {"words": _expression((*words, *phrases), narrow)})
+    others = [other for word in words for other in spellings(word)]
+    found = connection.execute(query, {"words": _expression((*words, *others, *phrases), narrow)})
     return [(row.key, -row.rank) for row in found]
 
 
 def _rarest(connection: sa.Connection, words: Sequence[str], narrow: Within | None) -> list[str]:
     """The rarest words, as many as may be weighed, one at least."""
     table = sa.text(f"SELECT count(*) FROM {RECALL_TEXT.name} WHERE {RECALL_TEXT.name} MATCH :words")  # noqa: S608
-    count = {word: connection.execute(table, {"words": _expression((word,), narrow)}).scalar_one() for word in words}
+    count = {
+        word: connection.execute(table, {"words": _expression((word, *spellings(word)), narrow)}).scalar_one()
+        for word in words
+    }
     kept: list[str] = []
     total = 0
     for word in sorted((word for word in words if count[word]), key=lambda word: count[word]):

@@ -27,6 +27,15 @@ async def test_what_was_put_is_found_by_its_words_at_once(desk: Desk) -> None:
     assert desk.queued == ["catch up"]
 
 
+@pytest.mark.parametrize("question", ["Wem gehört die Straße in München?", "WEM GEHOERT DIE STRASSE IN MUENCHEN?"])
+@pytest.mark.parametrize("said", ["Die Straße in München gehört uns.", "Die Strasse in Munchen gehoert uns."])
+async def test_a_german_word_is_found_however_it_is_written(desk: Desk, question: str, said: str) -> None:
+    index = desk.index()
+    await desk.put(index, turn("1", said), turn("2", "Das Wetter ist schön", minute=600))
+    found = await desk.ask(index, question, within("s1"))
+    assert [hit.ref for hit in found.hits] == ["1"]
+
+
 async def test_once_embedded_it_is_found_by_meaning_too(desk: Desk) -> None:
     index = desk.index()
     await desk.put(index, *(claim(str(n), f"item{n} of nothing") for n in range(20)), claim("z", "of which the zebra"))
