@@ -202,8 +202,11 @@ class Ledger:
     def refused(
         self, tx: Tx, proposal_id: ProposalId, actor: Actor, channel: str, because: deciding.Refused | str
     ) -> None:
-        """Somebody's word did not count."""
-        self._recorder.record(tx, Record(ProposalRefused(proposal_id, channel, because), actor))  # type: ignore[arg-type]
+        """Somebody's word did not count. It stands in the chain of the conversation in which it was asked for."""
+        seen = store.get(tx.connection, proposal_id)
+        payload = ProposalRefused(proposal_id, channel, because)  # type: ignore[arg-type]
+        session, turn = (seen.session, seen.turn) if seen is not None else (None, None)
+        self._recorder.record(tx, Record(payload, actor, session, turn))
 
     def expire(self, tx: Tx, now: datetime) -> list[Proposal]:
         """What nobody decided in time ends as not answered."""
