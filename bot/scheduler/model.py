@@ -54,7 +54,6 @@ class Delivery(StrEnum):
     SENT = "sent"
     FAILED = "failed"
     UNCERTAIN = "uncertain"
-    PROPOSED = "proposed"  # it waits for an approval
 
 
 @dataclass(frozen=True, slots=True)
