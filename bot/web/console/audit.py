@@ -195,7 +195,7 @@ def lines(connection: sa.Connection, visit: Visit, entries: Sequence[Entry], nam
 
 def called(place: Place) -> str:
     if place.title:
-        return f"{place.title} ({place.channel})"
+        return place.title if place.title == place.channel else f"{place.title} ({place.channel})"
     return f"{_KINDS.get(place.kind, 'Conversation')} ({place.channel})"
 
 

@@ -40,7 +40,7 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class Days:
     columns: tuple[Column, ...]
-    marks: tuple[tuple[float, int], ...]
+    marks: tuple[tuple[float, str], ...]
     """Lines across: where, and for how many tokens."""
     tokens: int
     micros: int
@@ -71,7 +71,7 @@ def days(sums: Sequence[Sum], first: date, last: date) -> Days:
         parts = () if one is None else _stacked(one, top)
         figures = (0, 0, 0) if one is None else (_tokens(one), one.micros, one.calls)
         columns.append(Column(day, x, width, *figures, parts))
-    marks = tuple((round(_height(1 - share), 1), round(top * share)) for share in (0, 0.5, 1))
+    marks = tuple((round(_height(1 - share), 1), _short(round(top * share))) for share in (0, 0.5, 1))
     totals = [sum(getattr(each, name) for each in columns) for name in ("tokens", "micros", "calls")]
     return Days(tuple(columns), marks, *totals)
 
@@ -112,6 +112,14 @@ def _stacked(of: Sum, top: int) -> tuple[Part, ...]:
 def _height(share: float) -> float:
     """Of a share from the top down, with a little room above."""
     return 8 + share * (HEIGHT - BOTTOM - 8)
+
+
+def _short(tokens: int) -> str:
+    """ "500", "20 k", "2.5 M"."""
+    for size, unit in ((1_000_000, " M"), (1_000, " k")):
+        if tokens >= size:
+            return f"{tokens / size:g}{unit}"
+    return str(tokens)
 
 
 def _round_up(most: int) -> int:

@@ -217,7 +217,7 @@ def test_columns_fill_the_plot_and_stand_on_its_ground() -> None:
     sums = [Sum("2026-11-30", 2, Usage(100, 50, 30, 20), 7), Sum("2026-11-02", 1, Usage(10, 0), 1)]
     found = spending_plots.days(sums, first, last)
     assert (len(found.columns), found.tokens, found.calls, found.micros) == (31, 210, 3, 8)
-    assert [tokens for _, tokens in found.marks] == [0, 100, 200]
+    assert [tokens for _, tokens in found.marks] == ["0", "100", "200"]
     ground = found.marks[0][0]
     (column,) = [each for each in found.columns if each.day == date(2026, 11, 30)]
     assert [each.kind for each in column.parts] == ["cached", "fresh", "stored", "written"]
@@ -225,3 +225,5 @@ def test_columns_fill_the_plot_and_stand_on_its_ground() -> None:
     for below, above in zip(column.parts, column.parts[1:], strict=False):
         assert above.y + above.height == pytest.approx(below.y, abs=0.2)
     assert spending_plots.days([], first, last).tokens == 0
+    large = spending_plots.days([Sum("2026-11-30", 1, Usage(4_200_000, 0), 7)], first, last)
+    assert [tokens for _, tokens in large.marks] == ["0", "2.5 M", "5 M"]
