@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from bot.app.opening import Store
 from bot.app.settings import backup_folder
-from bot.control import ops_knowledge
 from bot.erasure import journal
 from bot.files.blobs import BlobFolder
 from bot.files.extract import Extractor
@@ -115,6 +114,8 @@ def build(store: Store, settings: Settings, supervisor: Supervisor, ring: Callab
 @asynccontextmanager
 async def operations(store: Store, settings: Settings) -> AsyncIterator[Mapping[str, LocalHandler]]:
     """The operations on documents for a process that holds the data folder and runs no daemon."""
+    from bot.control import ops_knowledge
+
     supervisor = Supervisor()
     knowledge = build(store, settings, supervisor, None)
     await knowledge.built_in.load()

@@ -12,7 +12,6 @@ from bot.app.erasing import teller
 from bot.app.opening import Store
 from bot.app.settings import derived_key
 from bot.audit.events import Actor
-from bot.control import ops_ledger
 from bot.gateway.channel import Channel, LocalHandler
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, PersonId
@@ -71,6 +70,8 @@ class Room:
 
     def operations(self, settings: Settings) -> Mapping[str, LocalHandler]:
         """Of the socket."""
+        from bot.control import ops_ledger
+
         return ops_ledger.handlers(self.store.database, self.clerk("cli"), settings.channels.terminal.person)
 
     def recover(self, tx: Tx) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from bot.app.opening import Store
 from bot.audit.events import Actor
 from bot.control.memory_reader import VIEWED, notice
-from bot.control.ops_memory import Counted, Operations
-from bot.control.ops_tokens import Tokens
 from bot.erasure.work import Tell
 from bot.gateway.channel import LocalHandler
 from bot.gateway.text_links import inert
@@ -36,6 +34,9 @@ from bot.tasks.store import Task
 from bot.tasks.worker import Done, Handler
 
 COMPANY_SEES = "Your yes is wanted: what the company is to see"
+
+if TYPE_CHECKING:
+    from bot.control.ops_memory import Counted
 
 
 def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
@@ -100,6 +101,9 @@ def operations(
     """Of the socket, and of commands that work without a daemon. `ring` wakes whoever runs tasks; `reindexed` makes the
     index of memories anew, `differences` counts what it has otherwise than the store: None where there is none.
     `local_person`: who speaks at this machine's terminal; None: the first principal."""
+    from bot.control.ops_memory import Operations
+    from bot.control.ops_tokens import Tokens
+
     memory = Operations(store.database, store.recorder, store.clock, eraser, reindexed, differences, ring, local_person)
     return {**memory.handlers(), **Tokens(store.database, store.recorder, store.clock).handlers()}
 

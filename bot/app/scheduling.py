@@ -10,7 +10,6 @@ from typing import Any
 from bot.app.erasing import teller
 from bot.app.opening import Store
 from bot.audit.events import SYSTEM
-from bot.control import ops_schedule
 from bot.gateway.channel import Channel, Inbox, LocalHandler
 from bot.kernel.ids import BootId, PersonId
 from bot.kernel.supervise import Supervisor
@@ -87,6 +86,8 @@ class Room:
 
     def operations(self, settings: Settings) -> Mapping[str, LocalHandler]:
         """Of the socket."""
+        from bot.control import ops_schedule
+
         return ops_schedule.handlers(self.store.database, self.desk, settings.channels.terminal.person)
 
 

@@ -4,15 +4,18 @@ it is imported only where the web is on."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
+from bot.app import rights, status
 from bot.app.backups import Backups
 from bot.app.knowledge import Knowledge
 from bot.app.ledger import buttons
 from bot.app.opening import Store
 from bot.app.recall import Remembering
+from bot.app.rooms import VERSION, Rooms
 from bot.app.settings import backup_folder, derived_key, specialists
 from bot.backup.making import listed
 from bot.files.blobs import BlobFolder
@@ -35,7 +38,7 @@ from bot.outbox.service import Outbox
 from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.web import console
-from bot.web.console import Rooms
+from bot.web.console import Rooms as PageRooms
 from bot.web.console.chat import Chats
 from bot.web.console.house import Backup, House
 from bot.web.console.knowledge import Documents
@@ -53,6 +56,30 @@ holds once, for ten minutes. If you did not ask, do nothing."
 Status = Callable[[], Awaitable[Mapping[str, object]]]
 Refuse = Callable[[str], None]
 Bring = Callable[[], Awaitable[object]]
+
+
+def opened(rooms: Rooms) -> Server:
+    """What is served, over all rooms; not listening yet."""
+    store, settings = rooms.store, rooms.settings
+    refuse, hub = rooms.refusals.at("web"), Hub()
+    told = partial(status.told, rooms)
+    known = visitors(store, settings)
+    routes = [
+        *rights.routes(
+            store, rooms.forgetting, VERSION, refuse, rooms.ledger.clerk("api"), rooms.scheduling.desk, known
+        )
+    ]
+    if known is not None:
+        routes += pages(
+            store, settings, VERSION, told, refuse, sender(store, settings, rooms.outbox, rooms.channels), known, hub,
+            remembered(rooms.remembering, rooms.forgetting, settings),
+            documents(rooms.knowledge, settings, rooms.work),
+            linking(store, settings, rooms.intake, rooms.outbox, rooms.tasks.ring),
+            rooms.ledger.clerk("web"), rooms.scheduling.desk, rooms.chain,
+            house(settings, rooms.shown, rooms.backups, rooms.tasks.ring), rooms.meter,
+            chats(store, settings, rooms.channels, rooms.remembering.indexing.bring),
+        )  # fmt: skip
+    return server(settings, rooms.channels, told, refuse, routes, hub)
 
 
 def visitors(store: Store, settings: Settings) -> Visitors | None:
@@ -84,7 +111,7 @@ def pages(
 ) -> Sequence[Route]:
     """Of the console."""
     store.recorder.listen(hub.written)
-    rooms = Rooms(
+    rooms = PageRooms(
         store.database, store.recorder, store.clock, hub, send, status, remembered, documents, linking, clerk, desk,
         chain, house, meter, chats,
     )  # fmt: skip

@@ -128,7 +128,7 @@ async def living(far: FarEnd, data: Path) -> AsyncIterator[Core]:
             daemon = await Daemon.build(store, settings)
             life = start("daemon", daemon.live())
             try:
-                channel = daemon.channels[far.channel]
+                channel = daemon.rooms.channels[far.channel]
                 await until(lambda: life.done() or channel.health().receiving)
                 await far.meet(channel, data)
                 yield Core(far, data, brain, daemon)

@@ -137,9 +137,9 @@ async def company(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> Asyn
             life = start("daemon", daemon.live())
             try:
                 found = Company(data, unused_tcp_port, ends)
-                await until(lambda: life.done() or all(c.health().receiving for c in daemon.channels.values()))
+                await until(lambda: life.done() or all(c.health().receiving for c in daemon.rooms.channels.values()))
                 for end in ends.values():
-                    await end.meet(daemon.channels[end.channel], data)
+                    await end.meet(daemon.rooms.channels[end.channel], data)
                 yield found
             finally:
                 for end in ends.values():

@@ -20,7 +20,7 @@ QUESTION = "What did we decide, what did you advise, and what is under way?"
 
 async def plant(core: Core, session: SessionId, statement: str, **values: Any) -> None:
     """A claim that stands in a session, as if it had been learned there."""
-    store = core.daemon.store
+    store = core.daemon.rooms.store
     values = {"speaker": Who.ANN.value, "subject": statement, **values}
     await written(
         store.database, store.recorder, claim(store.clock.now(), session=session, statement=statement, **values)
