@@ -3,8 +3,8 @@
 Everything is made here and handed down by argument; nothing is looked up from here. `opening` opens the store of a
 data folder, `building` makes all rooms of it (`rooms`), `doors` opens them to this machine and the web, `daemon` runs
 them from start to stop. `settings` says settings in the rooms' own words, `guard` looks again at what is about to be
-sent, `status` tells how all of it is. Channels are found by name, so that the library of one that is switched off is never imported. Only `bot.cli`
-may import this room.
+sent, `status` tells how all of it is. Channels are found by name, so that the library of one that is switched off is
+never imported. Only `bot.cli` may import this room.
 """
 
 from __future__ import annotations

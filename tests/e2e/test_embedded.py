@@ -232,3 +232,5 @@ async def test_the_embedded_default_holds_no_library_of_what_is_switched_off(hom
     foreign = {"telegram", "anthropic", "httpx", "alembic", "aiosmtplib", "slack_sdk", "discord", "chromadb"}
     assert foreign.isdisjoint(name.partition(".")[0] for name in names)
     assert "channels.telegram" not in names
+    unasked = ("memory", "ledger", "schedule", "knowledge", "backup", "export", "sessions", "tasks", "tokens")
+    assert not {f"bot.control.ops_{room}" for room in unasked} & set(names)
