@@ -71,6 +71,8 @@ def _list(args: argparse.Namespace) -> int:
         print(printable(_line(one)))
     if not found:
         print("nothing is scheduled")
+    for one in rows(answer, "upkeep"):
+        print(printable(f"{one['kind']}: {one['title']}; next {str(one['next'])[:16]} UTC ({one['name']})"))
     return 0
 
 

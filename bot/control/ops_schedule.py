@@ -18,6 +18,7 @@ from bot.orchestrator.today import words
 from bot.people import store as people
 from bot.people.model import Person
 from bot.scheduler import wording
+from bot.scheduler.model import Kind
 from bot.scheduler.service import handle
 from bot.storage.database import Database
 
@@ -68,10 +69,15 @@ class Operations:
     local_person: str | None
 
     async def listed(self, request: Listed) -> Mapping[str, object]:
-        found = await self.desk.listed(await self._person(), everybody=request.everybody)
+        person = await self._person()
+        found = await self.desk.listed(person, everybody=request.everybody)
+        own = [
+            {"kind": Kind.UPKEEP.value, "name": each.name, "title": each.title, "next": each.next_at.isoformat()}
+            for each in await self.desk.own(person)
+        ]
         stopped = await self.desk.stopped()
         held = None if stopped is None else {"by": stopped[0], "because": stopped[1], "at": stopped[2].isoformat()}
-        return {"schedules": [told(each) for each in found], "stopped": held}
+        return {"schedules": [told(each) for each in found], "upkeep": own, "stopped": held}
 
     async def show(self, request: One) -> Mapping[str, object]:
         return {"schedule": told(await self.desk.one(await self._person(), request.schedule))}

@@ -19,6 +19,7 @@ from bot.ledger.service import Ledger
 from bot.orchestrator import month, today
 from bot.orchestrator.arranging import Arranging
 from bot.orchestrator.month import Entry
+from bot.orchestrator.own_timers import Timer, own_timers
 from bot.orchestrator.today import Today
 from bot.people import store as people
 from bot.people.model import Person, Role
@@ -90,6 +91,10 @@ class ScheduleDesk:
             return [_told(connection, job, now, 1) for job in jobs if job.owner is not None]
 
         return await self._database.read(query, long=True)
+
+    async def own(self, person: Person) -> Sequence[Timer]:
+        """What the daemon does by itself, for principals; nothing of it can be changed here."""
+        return await self._database.read(own_timers) if person.role is Role.PRINCIPAL else ()
 
     async def one(self, person: Person, given: str) -> Told:
         now = self._clock.now()

@@ -203,6 +203,16 @@ def next_due(connection: sa.Connection) -> datetime | None:
     return found
 
 
+def next_of(connection: sa.Connection, kinds: Collection[str]) -> dict[str, datetime]:
+    """When the next one of each of these kinds is due; what none waits of is left out."""
+    rows = connection.execute(
+        sa.select(task.c.kind, sa.func.min(task.c.run_at, type_=task.c.run_at.type).label("at"))
+        .where(among(task.c.state, WAITING), task.c.kind.in_(sorted(kinds)))
+        .group_by(task.c.kind)
+    )
+    return {row.kind: row.at for row in rows}
+
+
 def get(connection: sa.Connection, task_id: TaskId) -> Task | None:
     row = connection.execute(sa.select(task).where(task.c.id == task_id)).first()
     return None if row is None else _task(row)

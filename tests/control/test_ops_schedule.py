@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from bot.control import ops_schedule
 from bot.kernel.errors import PermanentError
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database
-from tests.clock import FakeClock
+from bot.tasks import store as tasks
+from tests.clock import START, FakeClock
 from tests.control.desk import Answers
 from tests.sessions.rooms import PEOPLE, Rooms
 
@@ -97,7 +99,7 @@ def test_what_the_command_line_asks_and_prints(
 
     def ask(args: argparse.Namespace, op: str, **fields: object) -> dict[str, object]:
         asked.append(op)
-        return {"told": "Scheduled.", "schedule": one, "schedules": [one], "stopped": None}
+        return {"told": "Scheduled.", "schedule": one, "schedules": [one], "upkeep": [], "stopped": None}
 
     monkeypatch.setattr(cli, "ask", ask)
     parser = argparse.ArgumentParser()
@@ -105,3 +107,19 @@ def test_what_the_command_line_asks_and_prints(
     assert cli.run(parser.parse_args(arguments)) == 0
     assert asked == [op]
     assert printed in capsys.readouterr().out
+
+
+async def test_a_principal_sees_what_the_daemon_does_by_itself_also_while_schedules_are_stopped(desk: Desk) -> None:
+    night = START + timedelta(hours=17)
+    await desk.database.write(
+        lambda tx: tasks.enqueue(tx, "backup.nightly", "k", {}, START, lane="l", run_at=night)
+    )  # fmt: skip
+    await desk.ask("schedule.stop", reason="moving house")
+    (own,) = (await desk.ask("schedule.list"))["upkeep"]
+    assert own == {
+        "kind": "upkeep", "name": "backup.nightly", "title": "the nightly backup", "next": night.isoformat()
+    }  # fmt: skip
+    member = ops_schedule.handlers(desk.database, desk.desk, "ada")
+    peer = Answers()
+    await member["schedule.list"](peer, {"op": "schedule.list"})
+    assert peer.sent[-1]["upkeep"] == []

@@ -93,6 +93,10 @@ async def test_the_command_line_lists_pauses_and_fires_and_a_clean_stop_gives_th
         assert "rest" in await run("today")
         await run("stop", "--reason", "moving house")
         assert "moving house" in await run("list")
+        told = json.loads(await run("list", "--json"))["upkeep"]
+        waiting = "SELECT DISTINCT kind FROM task WHERE state IN ('queued', 'failed') AND kind NOT LIKE 'memory.e%'"
+        assert {each["name"] for each in told} == {row["kind"] for row in rows(home / "data", waiting)}
+        assert "upkeep: the nightly backup; next" in await run("list")
     (gate,) = rows(home / "data", "SELECT until FROM gate")
     assert gate["until"] <= SystemClock().now().timestamp() * 1_000_000
     offline = await command("schedule", "list", settings=given, home=home)
