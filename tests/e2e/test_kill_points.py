@@ -14,6 +14,7 @@ from tests.e2e.chatends import DIRECT, FOLLOW_UP, LEISURELY, MENTION, DiscordEnd
 from tests.e2e.farends import EFFECT, Count, FarEnd, MaildirEnd, RelayEnd, TelegramEnd, counts
 from tests.e2e.kills import HAPPENED_AT, UNCERTAIN_AT, Series, points_of
 from tests.e2e.numbers import PARAGRAPHS
+from tests.e2e.webend import WebEnd
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
 from tests.fakes.smtp import SmtpSink
@@ -110,6 +111,12 @@ async def test_case_142_case_143_discord_killed_at_every_step(home: Path, discor
 @pytest.mark.case(143)
 async def test_case_142_case_143_slack_killed_at_every_step(home: Path, slack: FakeSlack) -> None:
     await killed_at_every_step(Series(SlackEnd(slack), home, IN_PROCESS, NO_WEB), CHAT_STEPS)
+
+
+@pytest.mark.case(142)
+@pytest.mark.case(143)
+async def test_case_142_case_143_the_chat_of_the_console_killed_at_every_step(home: Path) -> None:
+    await killed_at_every_step(Series(WebEnd(), home, IN_PROCESS))
 
 
 @pytest.mark.parametrize(

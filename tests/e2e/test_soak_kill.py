@@ -16,6 +16,7 @@ import pytest
 from tests.e2e.chatends import DiscordEnd, SlackEnd
 from tests.e2e.farends import MailboxEnd, MaildirEnd, RelayEnd, TelegramEnd
 from tests.e2e.kills import HEAD, Dice, Series, Tally, points_of, printed, total
+from tests.e2e.webend import WebEnd
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.imap import FakeImap
@@ -23,7 +24,7 @@ from tests.fakes.slack import FakeSlack
 from tests.fakes.smtp import SmtpSink
 from tests.fakes.telegram import FakeTelegram
 
-ALL = "telegram,discord,slack,maildir,relay,mailbox"
+ALL = "telegram,discord,slack,maildir,relay,mailbox,web"
 KILLS = int(os.environ.get("KILLS", "300"))
 FAR_ENDS = os.environ.get("FAR_ENDS", ALL).split(",")
 SEED = int(os.environ.get("SEED", "1"))
@@ -53,6 +54,7 @@ async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
         "slack": lambda folder: Series(SlackEnd(slack), folder, IN_PROCESS, PATIENT),
         "maildir": lambda folder: Series(MaildirEnd(folder / "data"), folder, IN_PROCESS, PATIENT),
         "relay": lambda folder: Series(RelayEnd(relay), folder, IN_PROCESS, PATIENT),
+        "web": lambda folder: Series(WebEnd(), folder, IN_PROCESS, {**PATIENT, "OPENEXECUTIVE_WEB__ENABLED": "true"}),
         "mailbox": lambda folder: Series(MailboxEnd(imap, provider), folder, IN_PROCESS, PATIENT),
     }
     runs: list[Series] = []
