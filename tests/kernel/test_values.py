@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from pydantic import TypeAdapter
 
+import bot
+import channels
 from bot.kernel.values import dataclass
 
 
@@ -149,3 +153,10 @@ def test_nothing_is_written_for_a_class_of_which_none_is_made() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["Choice"]
+
+
+def test_rooms_and_channels_take_no_other() -> None:
+    other = re.compile(r"^from dataclasses import .*\bdataclass\b|\bdataclasses\.dataclass\b", re.MULTILINE)
+    sources = [path for package in (bot, channels) for path in Path(package.__path__[0]).rglob("*.py")]
+    found = [path.as_posix() for path in sources if other.search(path.read_text(encoding="utf-8"))]
+    assert [path for path in found if not path.endswith("/bot/kernel/values.py")] == []
