@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from bot.kernel.ids import ClaimId, EvidenceId, MessageId, TurnId
 from bot.kernel.values import dataclass
 from bot.memory import reading
-from bot.memory.model import EXECUTIVE, OPEN, STANDING, Claim, Evidence, Visibility
+from bot.memory.model import EXECUTIVE, STANDING, Claim, Evidence, Visibility
 from bot.memory.reading import Purpose, Shown
 from bot.memory.rows import claim_of
 from bot.memory.tables import claim, evidence
@@ -177,21 +177,20 @@ def chain(connection: sa.Connection, visible: Visible, of: Claim) -> Chain:
 
 
 def rivals(connection: sa.Connection, visible: Visible, of: Claim) -> list[Claim]:
-    """What else stands or waits on its subject, where it was said and for the company, as far as the scope sees it."""
+    """What else stands on its subject, where it was said and for the company, as far as the scope sees it."""
+    stands = sa.and_(among(claim.c.status, STANDING), claim.c.subject == of.subject, claim.c.id != of.id)
     where_said = sa.and_(
-        claim.c.session_id == of.session, claim.c.audience_epoch == of.audience_epoch, among(claim.c.status, OPEN)
+        exactly(claim.c.visibility, Visibility.SESSION.value),
+        claim.c.session_id == of.session,
+        claim.c.audience_epoch == of.audience_epoch,
     )
-    of_company = sa.and_(exactly(claim.c.visibility, Visibility.COMPANY.value), among(claim.c.status, STANDING))
-    found: dict[ClaimId, Claim] = {}
-    for where in (where_said, of_company):
+    found: list[Claim] = []
+    for where in (where_said, exactly(claim.c.visibility, Visibility.COMPANY.value)):
         rows = connection.execute(
-            sa.select(claim)
-            .where(where, claim.c.subject == of.subject, reading.condition(visible, Purpose.REVIEW))
-            .order_by(claim.c.seq)
-            .limit(LONGEST_CHAIN)
+            sa.select(claim).where(where, stands, reading.condition(visible, Purpose.REVIEW)).limit(LONGEST_CHAIN)
         )
-        found |= {each.id: each for each in map(claim_of, rows) if each.id != of.id}
-    return list(found.values())
+        found += map(claim_of, rows)
+    return sorted(found, key=lambda each: (each.said_at, each.id))
 
 
 def from_message(connection: sa.Connection, visible: Visible, source: MessageId) -> list[Claim]:

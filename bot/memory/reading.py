@@ -38,7 +38,7 @@ from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown,
 from bot.sessions.audience import Audience
 from bot.sessions.tables import place, session, turn
 from bot.sessions.visible import Visible, company_was_in
-from bot.storage.metadata import among
+from bot.storage.metadata import among, exactly
 
 
 class Purpose(Enum):
@@ -99,7 +99,7 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
     if wanted.kinds:
         parts.append(claim.c.kind.in_(sorted(each.value for each in wanted.kinds)))
     if wanted.statuses:
-        parts.append(among(claim.c.status, sorted(each.value for each in wanted.statuses)))
+        parts.append(_one_of(claim.c.status, wanted.statuses))
     if wanted.works:
         parts.append(claim.c.work.in_(sorted(each.value for each in wanted.works)))
     for column, value in (
@@ -119,6 +119,12 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
         parts.append(claim.c.promotion_by.is_not(None))
     parts += [claim.c.statement.icontains(word, autoescape=True) for word in wanted.words]
     return sa.and_(*parts)
+
+
+def _one_of(column: sa.ColumnElement[str], values: Collection[Status]) -> sa.ColumnElement[bool]:
+    """Written so that SQLite sees which partial index holds them."""
+    (first, *others) = sorted(each.value for each in values)
+    return among(column, (first, *others)) if others else exactly(column, first)
 
 
 def _heard(visible: Visible) -> sa.ColumnElement[bool]:
@@ -174,6 +180,12 @@ def find(
         query = query.where(claim.c.seq < before)
     found = [(row.seq, claim_of(row)) for row in connection.execute(query)]
     return [(place, _as_known(connection, visible, each, wanted)) for place, each in found]
+
+
+def places(connection: sa.Connection, visible: Visible, purpose: Purpose, wanted: Filter, limit: int) -> list[int]:
+    """Of `find`, the places alone: for counting what has an end."""
+    query = sa.select(claim.c.seq).where(condition(visible, purpose, wanted)).order_by(claim.c.seq.desc()).limit(limit)
+    return list(connection.execute(query).scalars())
 
 
 def by_ids(
@@ -239,12 +251,23 @@ def alone_in(connection: sa.Connection, visible: Visible, now: datetime) -> Sess
 
 def evidence_of(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> list[Evidence]:
     """What a claim rests on, the oldest first, if the scope was there; else nothing."""
-    if not heard(connection, visible, [claim_id]):
-        return []
+    return evidence_of_each(connection, visible, [claim_id]).get(claim_id, [])
+
+
+def evidence_of_each(
+    connection: sa.Connection, visible: Visible, ids: Sequence[ClaimId]
+) -> dict[ClaimId, list[Evidence]]:
+    """`evidence_of` some claims."""
+    there = heard(connection, visible, ids)
+    if not there:
+        return {}
     rows = connection.execute(
-        sa.select(evidence).where(evidence.c.claim_id == claim_id).order_by(evidence.c.said_at, evidence.c.id)
+        sa.select(evidence).where(evidence.c.claim_id.in_(sorted(there))).order_by(evidence.c.said_at, evidence.c.id)
     )
-    return [evidence_value(row) for row in rows]
+    found: dict[ClaimId, list[Evidence]] = {}
+    for row in rows:
+        found.setdefault(ClaimId(row.claim_id), []).append(evidence_value(row))
+    return found
 
 
 def history(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> list[Event]:

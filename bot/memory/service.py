@@ -283,7 +283,7 @@ class Memories:
     def verdicts(connection: sa.Connection, by: Acting, seen: Claim) -> Mapping[Act, Verdict | No]:
         """What would come of each act that is possible from where the claim stands."""
         acts = rights.possible(seen)
-        if by.person is None:
+        if by.person is None or (by.person.role is Role.PRINCIPAL and by.door is Door.FULL):
             return dict.fromkeys(acts, Verdict.NOW)
         who = _by(connection, by, by.person, seen)
         return {act: rights.decide(act, seen, who) for act in acts}
@@ -345,15 +345,24 @@ def waiting(connection: sa.Connection, view: Visible, limit: int) -> list[Claim]
 
 def queue(connection: sa.Connection, view: Visible, limit: int, before: int | None = None) -> list[tuple[int, Claim]]:
     """A page of what waits, each with its place for the next page (`before`)."""
-    wanted = [Filter(statuses=(Status.PENDING,)), Filter(asked=True)]
-    if view.decides:
-        wanted.append(Filter(statuses=(Status.DISPUTED,)))
     found = {
         each.id: (place, each)
-        for some in wanted
+        for some in _waiting(view)
         for place, each in reading.find(connection, view, Purpose.REVIEW, some, limit, before)
     }
     return sorted(found.values(), key=lambda pair: -pair[0])[:limit]
+
+
+def count(connection: sa.Connection, view: Visible, most: int) -> int:
+    """How many wait, `most` at most."""
+    found = {place for some in _waiting(view) for place in reading.places(connection, view, Purpose.REVIEW, some, most)}
+    return min(len(found), most)
+
+
+def _waiting(view: Visible) -> Sequence[Filter]:
+    """Each of them has an index of its own."""
+    disputed = (Filter(statuses=(Status.DISPUTED,)),) if view.decides else ()
+    return (Filter(statuses=(Status.PENDING,)), Filter(asked=True), *disputed)
 
 
 def _reason(given: str) -> str:

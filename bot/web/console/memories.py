@@ -55,7 +55,7 @@ class MemoryPages:
             return {
                 "names": names_of(connection, claims),
                 "roster": _roster(connection, visit.person),
-                "waiting": len(service.waiting(connection, visible(connection, visit.scope), MOST_WAITING)),
+                "waiting": service.count(connection, visible(connection, visit.scope), MOST_WAITING),
             }
 
         told = await self._desk.database.read(query, long=True)
@@ -79,7 +79,7 @@ class MemoryPages:
     async def waiting(self, visit: Visit) -> Page:
         """How many wait for a yes or no: asked for again whenever memories change."""
         count = await self._desk.database.read(
-            lambda c: len(service.waiting(c, visible(c, visit.scope), MOST_WAITING)), long=True
+            lambda c: service.count(c, visible(c, visit.scope), MOST_WAITING), long=True
         )
         return Page("memories/waiting.html", {"waiting": count, "most_waiting": MOST_WAITING}, part="count")
 

@@ -3,14 +3,14 @@ disputes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 from starlette.routing import Route
 
 from bot.kernel.values import dataclass
 from bot.memory import around, reading, service
-from bot.memory.model import Claim, Evidence, Status
+from bot.memory.model import Claim, Evidence, Held, Status
 from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import UnclearError
 from bot.sessions.visible import Visible, visible
@@ -21,6 +21,8 @@ from bot.web.console.site import Answer, Moved, Page, Site
 from bot.web.console.visits import Notice, Undo, Visit
 
 LISTED = 20
+MOST_WORDS = 3
+"""Quotes of one memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,14 @@ class ReviewPage:
             view = visible(connection, visit.scope)
             found = service.queue(connection, view, LISTED + 1, before)
             page = [claim for _, claim in found[:LISTED]]
-            items = [self._item(connection, view, visit, each) for each in page]
+            words = reading.evidence_of_each(connection, view, [each.id for each in page])
+            items = [self._item(connection, view, visit, each, words.get(each.id, ())) for each in page]
             everyone = [*page, *(other for each in items for other in each.against)]
             wishes = [each.promotion_by for each in page if each.promotion_by is not None]
             return page, {
                 "items": items,
                 "names": names(connection, [*(each.speaker for each in everyone), *wishes]),
-                "waiting": len(service.waiting(connection, view, MOST_WAITING)),
+                "waiting": service.count(connection, view, MOST_WAITING),
                 "more": found[LISTED - 1][0] if len(found) > LISTED else None,
             }
 
@@ -100,7 +103,9 @@ class ReviewPage:
             part="queue",
         )
 
-    def _item(self, connection: sa.Connection, view: Visible, visit: Visit, of: Claim) -> Item:
+    def _item(
+        self, connection: sa.Connection, view: Visible, visit: Visit, of: Claim, rests_on: Sequence[Evidence]
+    ) -> Item:
         verdicts = self._desk.memories.verdicts(connection, self._desk.acting(visit), of)
         labels = {each.act: each.label for each in memory_words.buttons(of, verdicts)}
         waits = of.status is Status.PENDING
@@ -117,6 +122,6 @@ class ReviewPage:
             refused = "It was put before the principals: one of them decides."
         yes = labels.get("promote" if wished and not waits else "accept", "")
         no = labels.get("reject", "") or ("" if waits or wished else labels.get("retract", ""))
-        words = tuple(reading.evidence_of(connection, view, of.id)[:3])
-        against = tuple(around.rivals(connection, view, of)) if not waits or of.held else ()
-        return Item(of, why, yes, no, refused, words, against)
+        opposed = of.status is Status.DISPUTED or Held.OUTRANKED in of.held
+        against = tuple(around.rivals(connection, view, of)) if opposed else ()
+        return Item(of, why, yes, no, refused, tuple(rests_on[:MOST_WORDS]), against)
