@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from bot.extraction.days import COUNTS, DAYS, MONTHS, named
+from bot.kernel.values import dataclass
 
 
 class Sense(StrEnum):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from bot.kernel.values import dataclass
 
 NEAR = 300
 """Characters on both sides of a quote that are looked at, if its sentence is longer."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from bot.extraction.model import Heard, Known, Room
 from bot.extraction.tables import extraction
 from bot.gateway.events import Proof, SpanKind
 from bot.kernel.ids import MessageId, PersonId, SessionId, TaskId, TurnId
+from bot.kernel.values import dataclass
 from bot.memory import store as memory
 from bot.memory.model import EXECUTIVE, Trust
 from bot.people import store as people
@@ -126,10 +126,10 @@ def known(connection: sa.Connection, room: Room, domains: frozenset[str]) -> Kno
     standing = memory.standing_in(connection, room.session, room.audience_epoch)
     if room.audience is Audience.COMPANY:
         standing = [*memory.standing_for_company(connection), *standing]
-    roster = [each for each in people.everyone(connection) if each.active]
-    departments = frozenset(department for each in roster for department in each.departments)
+    roster = people.active(connection)
+    departments = frozenset(department for _, _, own in roster for department in own)
     retracted = memory.retracted_in(connection, room.session, room.audience_epoch)
-    return Known(standing, {each.id: each.name for each in roster}, domains, departments, retracted)
+    return Known(standing, {person: name for person, name, _ in roster}, domains, departments, retracted)
 
 
 def is_read(connection: sa.Connection, source: str) -> bool:

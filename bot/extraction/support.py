@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
 from bot.extraction import dates
 from bot.extraction.sentences import Mood, mood
+from bot.kernel.values import dataclass
 from bot.llm.lexical import terms
 from bot.memory.normal import normal
 

@@ -25,6 +25,11 @@ _BY_HANDLE = (
         handle.c.address.in_(sa.bindparam("addresses", expanding=True)),
     )
 )
+_ACTIVE = (
+    sa.select(person.c.id, person.c.name, person.c.departments)
+    .where(person.c.active)
+    .order_by(person.c.created_at, person.c.id)
+)
 _BY_IDS = sa.select(person).where(person.c.id.in_(sa.bindparam("ids", expanding=True)))
 
 
@@ -72,6 +77,11 @@ def page(
             where.append(sa.tuple_(order, person.c.id) > sa.tuple_(row[0], row[1]))
     rows = connection.execute(sa.select(person).where(*where).order_by(order, person.c.id).limit(limit)).all()
     return _with_handles(connection, rows)
+
+
+def active(connection: sa.Connection) -> list[tuple[PersonId, str, tuple[str, ...]]]:
+    """Id, name and departments of everyone who is active: after every turn somebody looks whom it named."""
+    return [(PersonId(row.id), row.name, tuple(row.departments)) for row in connection.execute(_ACTIVE)]
 
 
 def principals(connection: sa.Connection) -> list[Person]:
