@@ -39,6 +39,12 @@ role = "member"
 email = ["ben@localhost"]
 departments = ["sales"]
 
+[people.cara]
+name = "Cara Lindt"
+role = "member"
+email = ["cara@localhost"]
+departments = ["operations"]
+
 [people.gus]
 name = "Gus Guest"
 role = "guest"

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import http.cookiejar
 import os
+import re
 import shutil
 import socket
+import urllib.parse
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +14,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, StorageState, sync_playwright
 
 from tests.browser.company import Company, fill
 
@@ -67,7 +71,12 @@ class Visitor:
         own = urlsplit(self.url).netloc
         page = self.page
         page.set_default_timeout(PATIENCE)
-        page.on("console", lambda message: message.type in ("error", "warning") and self.faults.append(message.text))
+
+        def said(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning"):
+                self.faults.append(message.text)
+
+        page.on("console", said)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
 
         def asked(address: str) -> None:
@@ -92,13 +101,43 @@ class Visitor:
 Enter = Callable[..., Visitor]
 
 
+@pytest.fixture(scope="session")
+def cookies(company: Company) -> Callable[[str], StorageState]:
+    """What a person's browser keeps of having signed in once; pages that only look share it."""
+    kept: dict[str, StorageState] = {}
+
+    def one(person: str) -> StorageState:
+        if person not in kept:
+            jar = http.cookiejar.CookieJar()
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+            link = company.link(person)
+            page = browser.open(link, timeout=60).read().decode()
+            (csrf,) = re.findall(r'name="csrf" value="([^"]+)"', page)
+            browser.open(link, urllib.parse.urlencode({"csrf": csrf}).encode(), timeout=60)
+            (cookie,) = [each for each in jar if each.name == "oe"]
+            kept[person] = {
+                "cookies": [
+                    {
+                        "name": "oe", "value": str(cookie.value), "domain": "127.0.0.1", "path": "/", "expires": -1,
+                        "httpOnly": True, "secure": False, "sameSite": "Lax",
+                    }
+                ],
+                "origins": [],
+            }  # fmt: skip
+        return kept[person]
+
+    return one
+
+
 @pytest.fixture
-def enter(chromium: Browser, company: Company) -> Iterator[Enter]:
-    """Signs a person in, in a browser of their own; at the end nothing may have gone wrong in any of them."""
+def enter(chromium: Browser, company: Company, cookies: Callable[[str], StorageState]) -> Iterator[Enter]:
+    """A browser of a person's own; `fresh`: signed in anew, to be signed out again. At the end nothing may have gone
+    wrong in any of them."""
     visitors: list[Visitor] = []
 
-    def one(person: str | None = "marta", *, phone: bool = False, dark: bool = False) -> Visitor:
+    def one(person: str | None = "marta", *, phone: bool = False, dark: bool = False, fresh: bool = False) -> Visitor:
         context = chromium.new_context(
+            storage_state=cookies(person) if person is not None and not fresh else None,
             viewport=PHONE if phone else WIDE,  # type: ignore[arg-type]
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
@@ -108,7 +147,7 @@ def enter(chromium: Browser, company: Company) -> Iterator[Enter]:
         visitor = Visitor(context.new_page(), context, company.url)
         visitor.watch()
         visitors.append(visitor)
-        if person is not None:
+        if person is not None and fresh:
             visitor.page.goto(company.link(person))
             visitor.page.get_by_role("button", name="Sign in in this browser").click()
             visitor.page.wait_for_url(company.url + "/")

@@ -27,8 +27,7 @@ def test_the_link_that_the_start_prints_opens_today_and_holds_once(enter: Enter,
 
 
 def test_signing_out_leads_to_the_door_and_pages_are_closed(enter: Enter, company: Company) -> None:
-    visitor = enter("ben")
-    page = visitor.page
+    page = enter("ben", fresh=True).page
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(company.url + "/sign-in")
     assert grave(page) == []
@@ -50,7 +49,7 @@ def test_where_one_wanted_to_go_one_gets_after_signing_in(enter: Enter, company:
 
 
 def test_a_page_that_stood_open_while_its_session_ended_leads_to_the_door(enter: Enter, company: Company) -> None:
-    first, second = enter("ben"), enter("ben")
+    first, second = enter("cara", fresh=True), enter("cara", fresh=True)
     first.go("/memories")
     second.go("/settings")
     second.page.get_by_role("button", name="Sign out everywhere").click()
@@ -63,7 +62,7 @@ def test_a_page_that_stood_open_while_its_session_ended_leads_to_the_door(enter:
 def test_a_form_whose_guard_was_forged_does_nothing_and_says_so(enter: Enter, company: Company) -> None:
     visitor = enter("ben")
     visitor.expected.append(403)
-    page = visitor.page
+    page = visitor.go("/")
     page.evaluate("document.querySelector('form.whoami input[name=csrf]').value = '0'.repeat(64)")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("not from your session")).to_be_visible()

@@ -72,7 +72,7 @@ def test_a_page_is_reached_from_the_menu_and_its_first_stop_is_the_way_past_it(e
 
 
 def test_on_a_phone_the_menu_opens_and_leads_on(enter: Enter) -> None:
-    page = enter("marta", phone=True).page
+    page = enter("marta", phone=True).go("/")
     menu = page.get_by_role("navigation", name="Pages")
     assert not menu.is_visible()
     page.get_by_role("button", name="Menu").click()
