@@ -70,6 +70,9 @@ class Words:
     """The first turn of the own sessions in which they were said."""
     files: frozenset[BlobHash] = field(default=frozenset())
     """Files in which they stand."""
+    names: frozenset[str] = field(default=frozenset())
+    """By which lists, briefs and questions to people call what goes: whatever holds one of these is looked through,
+    wherever it was said."""
 
     def within(self, message: str, text: str) -> Sequence[tuple[int, int]]:
         """What goes of a message: what tells the words, and what was taken from it, telling or not."""

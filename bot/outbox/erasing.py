@@ -84,6 +84,7 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     return found
 
 
+    looked += [outbox.c.op.contains(each, autoescape=True) for each in sorted(words.names)]
 def without_words(op: OutboundOp, words: Words) -> OutboundOp:
     subject = op.path.subject
     path = op.path if subject is None else replace(op.path, subject=words.line(subject))

@@ -21,8 +21,8 @@ from bot.erasure.service import FINISH
 from bot.erasure.work import Beyond
 from bot.files.blobs import BlobFolder
 from bot.gateway.codec import load_operation
-from bot.gateway.events import Thread
-from bot.gateway.operations import Delete
+from bot.gateway.events import ReplyPath, Thread
+from bot.gateway.operations import Delete, Send
 from bot.kernel.erasing import FORGOTTEN
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BlobHash, BootId, ClaimId, PersonId
@@ -34,7 +34,9 @@ from bot.memory.reading import Filter, Purpose
 from bot.memory.tables import claim as claim_table
 from bot.memory.tables import claim_event_text, erase_journal, evidence
 from bot.orchestrator.tables import journal as steps
-from bot.outbox.tables import outbox
+from bot.outbox import store as outbox_store
+from bot.outbox.store import Origin
+from bot.outbox.tables import Policy, outbox
 from bot.retrieval.recall.index import RecallIndex
 from bot.retrieval.tables import recall_row
 from bot.sessions import compaction, transcript
@@ -290,6 +292,32 @@ async def test_what_the_company_saw_goes_from_answers_in_other_conversations_too
         await office.database.read(lambda c: tombstones.matches(c, KEY_OF_TOMBSTONES, other, STATEMENT, [], "x"))
         == office.clock.now()
     )
+
+
+async def test_what_was_listed_or_asked_about_elsewhere_by_its_id_loses_the_words_too(office: Office) -> None:
+    """A list, a brief, a question to who decides, and an answer that quotes it: none of them is of its conversation."""
+    await talk(office)
+    session = await session_of(office)
+    said = (await said_in(office, session))[0]
+    made = await remember(office, said, session, QUOTE, STATEMENT)
+    listed = f"- `{made.handle}` 2026-03-02 decision – boss: {STATEMENT}\n- `aaaaaa` 2026-03-02 fact – ada: {CONTROL}"
+    office.model.answer = lambda request: listed
+    await office.hear(message("8", "What waits?", by="2", thread=dm("2")))
+    office.model.answer = lambda request: "Fine."
+    await office.hear(message("9", f"> {listed}\n\nWhat is that?", by="3", thread=dm("3")))
+    await office.ended(*["answered"] * 4)
+    told = Send(ReplyPath("test:dm:4", "4"), listed, listed)
+
+    def unit(tx: Tx) -> None:
+        origin, now = Origin(None, None, None), office.clock.now()
+        outbox_store.insert(tx, "test", [told], origin, Policy.RESEND_ONCE, BootId(""), now, may_leave=False)
+
+    await office.database.write(unit)
+    await forgets(office).memories([made.id], BOSS, "private")
+    assert await anywhere(office) == {}
+    for key in ("test:dm:2", "test:dm:3"):
+        left = [each.body.text for each in await said_in(office, await session_of(office, key))]
+        assert any(CONTROL in each for each in left), left
 
 
 async def test_a_turn_that_thinks_begins_anew_without_the_words(office: Office) -> None:
