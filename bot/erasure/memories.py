@@ -274,6 +274,7 @@ def _words(
         bool(company),
         frozenset(_turns(connection, ids)) | {each.turn for each in gone if each.turn is not None},
         quotes,
+        names=frozenset(each.handle for each in gone),
     )
 
 
@@ -282,7 +283,6 @@ def _turns(connection: sa.Connection, claims: Collection[ClaimId]) -> list[TurnI
         sa.select(claim_shown.c.turn_id).where(claim_shown.c.claim_id.in_(sorted(claims))).distinct()
     )
     return [TurnId(each) for each in rows.scalars()]
-        names=frozenset(each.handle for each in gone),
 
 
 def _times_shown(connection: sa.Connection, claims: Collection[ClaimId]) -> int:

@@ -135,6 +135,7 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
                 inbox.c.session_id.in_(sorted(words.own)),
                 inbox.c.id.in_(sorted(words.quotes)),
                 inbox.c.kind == "command",
+                *(inbox.c.event.contains(each, autoescape=True) for each in sorted(words.names)),
             ),
             inbox.c.address.is_distinct_from(ERASED),
         )
@@ -145,7 +146,6 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
         for name in ("event", "edit"):
             stored = getattr(row, name)
             if stored is None or not _concerns(stored, row.id, words):
-                *(inbox.c.event.contains(each, autoescape=True) for each in sorted(words.names)),
                 continue
             event = load_event(stored)
             left = _without(event, row.id, words)

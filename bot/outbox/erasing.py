@@ -68,6 +68,7 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     looked += [
         sa.and_(outbox.c.session_id == session, outbox.c.turn_id >= first) for session, first in words.shown.items()
     ]
+    looked += [outbox.c.op.contains(each, autoescape=True) for each in sorted(words.names)]
     found = Redaction()
     for row in connection.execute(sa.select(outbox).where(sa.or_(*looked), outbox.c.address != ERASED)):
         if not words.may_tell(row.op):
@@ -84,7 +85,6 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     return found
 
 
-    looked += [outbox.c.op.contains(each, autoescape=True) for each in sorted(words.names)]
 def without_words(op: OutboundOp, words: Words) -> OutboundOp:
     subject = op.path.subject
     path = op.path if subject is None else replace(op.path, subject=words.line(subject))

@@ -50,6 +50,8 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
     for said in _looked_through(connection, words):
         found += _without(said, words, now)
     changed = set(_sessions(connection, found.turns).values())
+    looked = sorted({*words.own, *words.shown, *changed})
+    rows = connection.execute(sa.select(summary).where(summary.c.session_id.in_(looked))).all()
     gone = [row.id for row in rows if row.session_id in changed or words.tells(row.text)]
     titles = connection.execute(
         sa.select(place.c.key, place.c.title)
@@ -71,14 +73,15 @@ def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:
 
 def _looked_through(connection: sa.Connection, words: Words) -> list[Said]:
     conditions: list[sa.ColumnElement[bool]] = [message.c.session_id.in_(sorted(words.own))]
-    looked = sorted({*words.own, *words.shown, *changed})
-    rows = connection.execute(sa.select(summary).where(summary.c.session_id.in_(looked))).all()
     conditions += [
         sa.and_(message.c.session_id == each, message.c.turn_id >= first, message.c.role == "assistant")
         for each, first in words.shown.items()
     ]
     if words.quotes:
         conditions.append(message.c.id.in_(sorted(words.quotes)))
+    if words.names:
+        named = sa.or_(*(message.c.text.contains(each, autoescape=True) for each in sorted(words.names)))
+        conditions.append(named)
     # Almost all messages have nothing to do with it: they are not taken apart.
     files = sa.type_coerce(message.c.files, sa.Text).label("files")
     looked = connection.execute(sa.select(message.c.id, message.c.text, files).where(sa.or_(*conditions)))
@@ -100,9 +103,6 @@ def _without(said: Said, words: Words, now: datetime) -> Redaction:
         "text": body.text,
         "spans": [[each.start, each.end, each.kind.value] for each in body.spans],
         "files": [asdict(each) for each in files],
-    if words.names:
-        named = sa.or_(*(message.c.text.contains(each, autoescape=True) for each in sorted(words.names)))
-        conditions.append(named)
         "edited_at": now,
     }
     blobs = frozenset(old.blob for old, new in zip(said.files, files, strict=True) if old.blob and new is not old)
