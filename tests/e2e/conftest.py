@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.e2e.desks import Desk, DiscordDesk, SlackDesk, TelegramDesk
 from tests.e2e.numbers import script
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.discord import FakeDiscord
@@ -66,3 +67,16 @@ async def model() -> AsyncIterator[FakeAnthropic]:
     """The model's server; it answers with the numbers of the messages it is asked about."""
     async with FakeAnthropic(script) as fake:
         yield fake
+
+
+@pytest.fixture(params=["discord", "slack", "telegram"])
+def desk(
+    request: pytest.FixtureRequest, home: Path, discord: FakeDiscord, slack: FakeSlack, telegram: FakeTelegram
+) -> Desk:
+    """People at each of the chat platforms in turn."""
+    desks: dict[str, Desk] = {
+        "discord": DiscordDesk(discord, home / "data"),
+        "slack": SlackDesk(slack, home / "data"),
+        "telegram": TelegramDesk(telegram, home / "data"),
+    }
+    return desks[request.param]

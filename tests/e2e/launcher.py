@@ -3,6 +3,7 @@ for functions of its rooms that are wrapped to count their passages.
 
 `E2E_ARM` (`point` or `point:n`) makes the process kill itself with SIGKILL at the n-th passage of a point. Written to
 the file `E2E_ARM_FILE` instead, followed by SIGUSR2, it arms a running process, which says `armed <point>`.
+`E2E_CLOCK` names a file with the seconds by which the daemon's clock is ahead; it is read again and again.
 `E2E_POISON` is a word: a model call for a message that holds it kills the process. `E2E_MODEL=numbers` puts the model
 of `tests.e2e.numbers` in the place of the real one. On SIGUSR1 the names of all imported modules are written to the
 file `E2E_MODULES`.
@@ -17,6 +18,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -210,8 +212,25 @@ def _replace_model() -> None:
     service.build = lambda **_settings: NumbersModel()
 
 
+# --- the clock -------------------------------------------------------------------------------------------------------
+
+
+def _go_ahead(file: Path) -> None:
+    """Only of what time it is: how long something takes stays as it is."""
+    from bot.kernel.clock import SystemClock
+
+    original = SystemClock.now
+
+    def ahead(clock: SystemClock) -> datetime:
+        return original(clock) + timedelta(seconds=float(file.read_text(encoding="ascii")))
+
+    SystemClock.now = ahead  # type: ignore[method-assign]
+
+
 def main() -> int:
     environ = os.environ
+    if file := environ.get("E2E_CLOCK"):
+        _go_ahead(Path(file))
     arm = Arm()
     if "E2E_ARM" in environ or "E2E_ARM_FILE" in environ:
         _install(arm)

@@ -10,28 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import audited, command, running
-from tests.e2e.desks import Desk, DiscordDesk, SlackDesk, TelegramDesk
+from tests.e2e.desks import Desk
 from tests.e2e.farends import base_settings, body_of, relay_settings
 from tests.e2e.test_approvals import ASKED, EXECUTIVE, KIM, ended, state, to
-from tests.fakes.discord import FakeDiscord
-from tests.fakes.slack import FakeSlack
 from tests.fakes.smtp import SmtpSink
-from tests.fakes.telegram import FakeTelegram
 
 pytestmark = pytest.mark.timeout(300)
 PRINCIPAL, ASKER, OTHER, BYSTANDER = range(4)
-
-
-@pytest.fixture(params=["discord", "slack", "telegram"])
-def desk(
-    request: pytest.FixtureRequest, home: Path, discord: FakeDiscord, slack: FakeSlack, telegram: FakeTelegram
-) -> Desk:
-    desks: dict[str, Desk] = {
-        "discord": DiscordDesk(discord, home / "data"),
-        "slack": SlackDesk(slack, home / "data"),
-        "telegram": TelegramDesk(telegram, home / "data"),
-    }
-    return desks[request.param]
 
 
 def settings_of(home: Path, desk: Desk, relay: SmtpSink, **more: str) -> dict[str, str]:

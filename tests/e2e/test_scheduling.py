@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.kernel.clock import SystemClock
-from tests.e2e.daemon import audited, command, rows, running
+from tests.e2e.daemon import Ahead, audited, command, rows, running
+from tests.e2e.desks import Desk
 from tests.e2e.farends import base_settings, body_of, maildir
 from tests.e2e.test_embedded import ask as ask_by_mail
 from tests.e2e.test_embedded import mail
@@ -42,10 +43,29 @@ async def test_a_reminder_asked_for_in_a_chat_arrives_once_although_the_daemon_w
     assert telegram.texts(ANN).count("Reminder: call Ben") == 1
 
 
+async def test_remind_me_in_two_minutes_arrives_once_on_each_chat_platform(home: Path, desk: Desk) -> None:
+    ahead = Ahead(home)
+    given = {**base_settings(home / "data"), **desk.settings(), "OPENEXECUTIVE_CHANNELS__EMAIL__ENABLED": "false"}
+    async with running(given, home, desk.name, launcher=ahead.launcher) as daemon:
+        desk.say(1, "Remind me in two minutes to call Ben")
+        await desk.read(daemon, "Scheduled – reminder: call Ben – once")
+        await daemon.settled()
+        assert rows(daemon.data, DELIVERED) == []
+        ahead.by(121)
+        await desk.read(daemon, "Reminder: call Ben")
+        await daemon.until(lambda: [*rows(daemon.data, DELIVERED)] == [{"run": "done", "delivery": "sent"}], 30)
+        (job,) = rows(daemon.data, "SELECT made_at, at FROM job JOIN occurrence ON job_id = job.id")
+        after = timedelta(microseconds=job["at"] - job["made_at"])  # it counts from when it was said
+        assert timedelta(seconds=110) < after <= timedelta(minutes=2)
+    assert desk.texts().count("Reminder: call Ben") == 1
+
+
 async def test_a_reminder_asked_for_by_mail_comes_as_a_mail_of_its_own(home: Path) -> None:
-    async with running(base_settings(home / "data"), home, "email") as daemon:
-        answer = body_of(await ask_by_mail(daemon, mail("Hello,\nremind me in one minute to call Ben\n\nAnn")))
+    ahead = Ahead(home)
+    async with running(base_settings(home / "data"), home, "email", launcher=ahead.launcher) as daemon:
+        answer = body_of(await ask_by_mail(daemon, mail("Hello,\nremind me in two minutes to call Ben\n\nAnn")))
         assert "reminder: call Ben" in answer
+        ahead.by(121)
 
         def reminded() -> list[str]:
             return [body_of(each) for each in maildir(daemon.data / "maildir") if each["Subject"] == "call Ben"]
@@ -58,13 +78,15 @@ async def test_a_reminder_asked_for_by_mail_comes_as_a_mail_of_its_own(home: Pat
 async def test_what_is_for_somebody_else_waits_for_a_yes_and_then_reaches_them(
     home: Path, telegram: FakeTelegram
 ) -> None:
-    async with running(settings(home, telegram), home, "telegram") as daemon:
-        answer = await ask(telegram, BOB, "Remind Ann in one minute to sign the lease")
+    ahead = Ahead(home)
+    async with running(settings(home, telegram), home, "telegram", launcher=ahead.launcher) as daemon:
+        answer = await ask(telegram, BOB, "Remind Ann in two minutes to sign the lease")
         assert "waits for a yes from Ann" in answer
-        await asyncio.sleep(0)
         (made,) = rows(daemon.data, "SELECT id, hash FROM proposal")
         assert rows(daemon.data, "SELECT id FROM job") == []
         await ask(telegram, ANN, f"/approve {made['id'][-6:]} {made['hash'][:12]}")
+        await daemon.until(lambda: bool(rows(daemon.data, "SELECT id FROM job")))
+        ahead.by(121)
         await telegram.deliveries.until(
             lambda: "Bob wants me to remind you: sign the lease" in telegram.texts(ANN), timeout=WITHIN
         )
