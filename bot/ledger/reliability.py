@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -77,54 +78,102 @@ class Card:
     lately_reversed: Rate
 
 
-@dataclass(frozen=True, slots=True)
-class _Story:
-    """What became of one proposal, in the order in which proposals were executed or ended."""
-
-    decided: State | None
-    silent: bool
-    executed_at: int | None
-    failed: bool
-    severity: Severity | None
-    undone: bool
-    came_back: bool
-    confidence: float | None
-
-
 def card(connection: sa.Connection, action: str) -> Card:
-    rows = connection.execute(
-        sa.select(proposal_event).where(proposal_event.c.action == action).order_by(proposal_event.c.seq)
-    ).all()
-    by_proposal: dict[str, list[sa.Row[tuple[object, ...]]]] = {}
-    for row in rows:
-        by_proposal.setdefault(row.proposal_id, []).append(row)
-    return counted(action, [_story(each) for each in by_proposal.values()])
-
-
-def counted(action: str, stories: Sequence[_Story]) -> Card:
-    by_person = [each for each in stories if each.decided in _BY_PERSON]
-    asked = len(by_person) + sum(each.silent for each in stories)
-    executed = sorted(
-        (each for each in stories if each.executed_at is not None), key=lambda each: each.executed_at or 0
-    )
-    last = executed[-LAST:]
-    tried = len(executed) + sum(each.failed and each.executed_at is None for each in stories)
-    severities = [each.severity for each in last if each.severity is not None]
-    order = list(Severity)
+    """Counted by the database from what became of each proposal: all events of a class are too many to be looked at one
+    by one whenever somebody opens its page."""
+    row = connection.execute(_CARD, {"action": action}).one()
+    people, as_it_was, edited, rejected, automatic, silent, done, undone, came_back, failed, never_done, *of_bins = row
+    latest = connection.execute(_LATEST, {"action": action}).scalars().all()
+    fates = connection.execute(_FATES, {"ids": latest}).all() if latest else []
+    severities = [Severity(each.severity) for each in fates if each.severity is not None]
     return Card(
         action,
-        Rate(sum(each.decided is State.APPROVED_UNCHANGED for each in by_person), len(by_person)),
-        Rate(sum(each.decided is State.APPROVED_WITH_EDIT for each in by_person), len(by_person)),
-        Rate(sum(each.decided is State.REJECTED for each in by_person), len(by_person)),
-        Rate(sum(each.silent for each in stories), asked),
-        sum(each.decided is State.AUTO_APPROVED for each in stories),
-        Rate(sum(each.undone for each in executed), len(executed)),
-        Rate(sum(each.failed for each in stories), tried),
-        Rate(sum(each.came_back for each in executed), len(executed)),
-        tuple(_bin(low, high, by_person) for low, high in BINS),
-        max(severities, key=order.index) if severities else None,
-        Rate(sum(each.undone for each in last), len(last)),
+        Rate(as_it_was, people),
+        Rate(edited, people),
+        Rate(rejected, people),
+        Rate(silent, people + silent),
+        automatic,
+        Rate(undone, done),
+        Rate(failed, done + never_done),
+        Rate(came_back, done),
+        tuple(
+            Bin(low, min(high, 1.0), Rate(right, of))
+            for (low, high), right, of in zip(BINS, of_bins[: len(BINS)], of_bins[len(BINS) :], strict=True)
+        ),
+        max(severities, key=list(Severity).index) if severities else None,
+        Rate(sum(each.undone for each in fates), len(fates)),
     )
+
+
+_BECAME_DONE = sa.and_(
+    proposal_event.c.after == State.EXECUTED.value,
+    proposal_event.c.op.in_((Op.EXECUTED.value, Op.RESOLVED.value)),
+)
+"""This happens once to a proposal at most."""
+_BY_PERSON = (State.APPROVED_UNCHANGED.value, State.APPROVED_WITH_EDIT.value, State.REJECTED.value)
+_OF_CLASS = proposal_event.c.action == sa.bindparam("action")
+
+
+def _newest(column: sa.ColumnElement[Any], where: sa.ColumnElement[bool]) -> sa.ColumnElement[str | None]:
+    """Of a group: the column's value in the newest event for which this is true."""
+    place = sa.func.printf("%012d", proposal_event.c.seq)
+    return sa.func.substr(sa.func.max(sa.case((where, place + column))), 13, type_=sa.Text())
+
+
+def _stories(of: sa.ColumnElement[bool]) -> sa.CTE:
+    """What became of each proposal, a row for each. What was decided and then taken back counts as not decided."""
+    event = proposal_event.c
+    returned_at, decided_at = (
+        sa.func.max(sa.case((event.op == op.value, event.seq))) for op in (Op.RETURNED, Op.DECIDED)
+    )
+    decided = _newest(event.after, event.op == Op.DECIDED.value)
+    ever = {"silent": Op.EXPIRED, "failed": Op.FAILED, "undone": Op.REVERSED, "came_back": Op.BOUNCED}
+    query = sa.select(
+        sa.case((sa.func.coalesce(returned_at, 0) < decided_at, decided)).label("decided"),
+        sa.func.max(sa.case((_BECAME_DONE, event.seq))).label("executed_at"),
+        _newest(event.severity, event.op.in_((Op.REVERSED.value, Op.REVERSAL_FAILED.value))).label("severity"),
+        *(sa.func.max(event.op == op.value, type_=sa.Boolean()).label(name) for name, op in ever.items()),
+        sa.func.max(event.confidence).label("confidence"),
+    )
+    return query.where(of).group_by(event.proposal_id).cte("story")
+
+
+def _counts() -> sa.Select[*tuple[int, ...]]:
+    story = _stories(_OF_CLASS)
+    decided, executed = story.c.decided, story.c.executed_at.is_not(None)
+    by_person = decided.in_(_BY_PERSON)
+    unchanged = decided == State.APPROVED_UNCHANGED.value
+    bins = [sa.and_(story.c.confidence >= low, story.c.confidence < high) for low, high in BINS]
+    wanted: Sequence[sa.ColumnElement[bool]] = (
+        by_person,
+        unchanged,
+        decided == State.APPROVED_WITH_EDIT.value,
+        decided == State.REJECTED.value,
+        decided == State.AUTO_APPROVED.value,
+        story.c.silent,
+        executed,
+        sa.and_(executed, story.c.undone),
+        sa.and_(executed, story.c.came_back),
+        story.c.failed,
+        sa.and_(story.c.failed, ~executed),
+        *(sa.and_(unchanged, each) for each in bins),
+        *(sa.and_(by_person, each) for each in bins),
+    )
+    return sa.select(*(sa.func.count().filter(each) for each in wanted)).select_from(story)
+
+
+def _fates() -> sa.Select[Any]:
+    story = _stories(proposal_event.c.proposal_id.in_(sa.bindparam("ids", expanding=True)))
+    return sa.select(story.c.severity, story.c.undone)
+
+
+_CARD, _FATES = _counts(), _fates()
+_LATEST = (
+    sa.select(proposal_event.c.proposal_id)
+    .where(_OF_CLASS, _BECAME_DONE)
+    .order_by(proposal_event.c.seq.desc())
+    .limit(LAST)
+)
 
 
 def recommended(of: Card) -> str | None:
@@ -147,36 +196,3 @@ def tripped(of: Card) -> str | None:
     if of.lately_reversed.count >= MOST_REVERSED:
         return f"{of.lately_reversed.count} of its last {of.lately_reversed.of} actions were reversed"
     return None
-
-
-_BY_PERSON = (State.APPROVED_UNCHANGED, State.APPROVED_WITH_EDIT, State.REJECTED)
-
-
-def _story(events: Sequence[sa.Row[tuple[object, ...]]]) -> _Story:
-    decided: State | None = None
-    silent = failed = undone = came_back = False
-    executed_at: int | None = None
-    severity: Severity | None = None
-    for each in events:
-        op, after = Op(each.op), State(each.after)
-        if op is Op.DECIDED:
-            decided = after
-        elif op is Op.RETURNED:
-            decided = None
-        elif op is Op.EXPIRED:
-            silent = True
-        elif after is State.EXECUTED and executed_at is None:
-            executed_at = each.seq
-        elif op is Op.FAILED:
-            failed = True
-        elif op is Op.BOUNCED:
-            came_back = True
-        if op in (Op.REVERSED, Op.REVERSAL_FAILED):
-            severity = Severity(each.severity)
-            undone = undone or op is Op.REVERSED
-    return _Story(decided, silent, executed_at, failed, severity, undone, came_back, events[0].confidence)
-
-
-def _bin(low: float, high: float, decided: Sequence[_Story]) -> Bin:
-    within = [each for each in decided if each.confidence is not None and low <= each.confidence < high]
-    return Bin(low, min(high, 1.0), Rate(sum(each.decided is State.APPROVED_UNCHANGED for each in within), len(within)))

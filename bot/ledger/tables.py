@@ -65,6 +65,7 @@ proposal = sa.Table(
         sqlite_where=sa.text("state IN ({})".format(", ".join(f"'{each}'" for each in (*APPROVED, "executing")))),
     ),
     sa.Index("ix_proposal_action", "action", "seq"),
+    sa.Index("ix_proposal_asked_by", "asked_by", "seq"),
     sa.Index("ix_proposal_session_id", "session_id"),
     sqlite_autoincrement=True,
 )

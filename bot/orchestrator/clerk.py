@@ -3,7 +3,7 @@ already; they see what waits for them, what they asked for and, as a principal, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -106,7 +106,7 @@ class Clerk:
         def query(connection: sa.Connection) -> list[Told]:
             found = store.newest(connection, 1_000, states)
             seen = [each for each in found if _may_see(each, person)]
-            return [self._told(connection, each, person) for each in seen[: min(limit, MOST)]]
+            return self._told(connection, seen[: min(limit, MOST)], person)
 
         return await self._database.read(query, long=True)
 
@@ -116,14 +116,13 @@ class Clerk:
         """One shelf, from `before` on."""
 
         def query(connection: sa.Connection) -> list[Told]:
-            found = shelved(connection, person, shelf, before, min(limit, MOST))
-            return [self._told(connection, each, person) for each in found]
+            return self._told(connection, shelved(connection, person, shelf, before, min(limit, MOST)), person)
 
         return await self._database.read(query, long=True)
 
     async def one(self, person: Person, handle: str) -> Told:
         """By its id or how that ends. Raises `UnknownProposalError`."""
-        return await self._database.read(lambda c: self._told(c, _found(c, person, handle), person))
+        return await self._database.read(lambda c: self._told(c, [_found(c, person, handle)], person)[0])
 
     async def whole(self, person: Person, handle: str) -> tuple[Told, list[Step]]:
         """As `one`, with all that happened to it. Raises `UnknownProposalError`."""
@@ -133,7 +132,8 @@ class Clerk:
             events = store.history(connection, found.id)
             ids = [PersonId(each.actor.id) for each in events if each.actor.kind == "person"]
             names = {str(key): each.name for key, each in people.by_ids(connection, ids).items()}
-            return self._told(connection, found, person), [Step(each, names.get(each.actor.id)) for each in events]
+            told = self._told(connection, [found], person)[0]
+            return told, [Step(each, names.get(each.actor.id)) for each in events]
 
         return await self._database.read(query)
 
@@ -244,12 +244,15 @@ class Clerk:
     def _by(self, person: Person) -> By:
         return By(person, Sender(person.id, person.name, Nature.PERSON, Proof.LOCAL), PlaceKind.DIRECT, self._door)
 
-    def _told(self, connection: sa.Connection, of: Proposal, person: Person) -> Told:
+    def _told(self, connection: sa.Connection, found: Sequence[Proposal], person: Person) -> list[Told]:
+        ids = {each for of in found for each in (of.asked_by, of.decided_by, *of.approvers) if each is not None}
+        names = {key: each.name for key, each in people.by_ids(connection, sorted(ids)).items()}
+        return [self._as_told(connection, each, person, names) for each in found]
+
+    def _as_told(self, connection: sa.Connection, of: Proposal, person: Person, names: Mapping[PersonId, str]) -> Told:
         action = self._ledger.action(of.action)
         shown, proposed = action.show(of.final), action.show(of.proposed).body
         changed = showing.difference(proposed, shown.body) if of.proposed != of.final else ""
-        ids = [each for each in (of.asked_by, of.decided_by, *of.approvers) if each is not None]
-        names = {key: each.name for key, each in people.by_ids(connection, ids).items()}
         memories, hidden = rests_on(connection, of.rests_on, person)
         return Told(
             of,

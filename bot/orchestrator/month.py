@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
 from bot.kernel.days import follows
-from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
+from bot.people.model import Person
 from bot.scheduler import store
 from bot.scheduler.model import Job, JobState, Occurrence
 from bot.scheduler.triggers import instants
@@ -32,21 +32,16 @@ class Entry:
 
 
 def days(
-    connection: sa.Connection,
-    owner: PersonId | None,
-    jobs: Sequence[Job],
-    since: datetime,
-    until: datetime,
-    now: datetime,
-    zone: str,
+    connection: sa.Connection, person: Person, since: datetime, until: datetime, now: datetime
 ) -> dict[date, list[Entry]]:
-    """By day of the reader's `zone`, in order; `jobs` of the owner, or (None) of everybody, are those that may fire."""
-    found = [Entry(job, each.at, each) for job, each in store.between(connection, owner, since, until, MOST_PAST)]
-    for job in jobs:
+    """Of a person's own schedules, by day of their zone, in order."""
+    zone = person.time_zone
+    found = [Entry(job, each.at, each) for job, each in store.between(connection, person.id, since, until, MOST_PAST)]
+    for job in store.of_owner(connection, person.id, (JobState.ACTIVE,)):
         found += coming(job, max(since, now), until, zone)
     by_day: dict[date, list[Entry]] = {}
     for entry in sorted(found, key=lambda each: (each.at, each.job.id)):
-        by_day.setdefault(entry.at.astimezone(ZoneInfo(zone)).date(), []).append(entry)
+        by_day.setdefault(_day(entry.at, zone), []).append(entry)
     return by_day
 
 

@@ -33,7 +33,7 @@ LOOK_BACK = timedelta(days=7)
 """An older brief is not shown any more."""
 SHOWN = (Work.ACTIVE, Work.BLOCKED, Work.PROPOSED, Work.COMPLETED)
 """States of initiatives that are shown, in this order."""
-MOST_INITIATIVES = 300
+MOST_INITIATIVES = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,7 @@ def _initiatives(connection: sa.Connection, person: Person) -> dict[Work, list[C
 def _brief(connection: sa.Connection, person: Person, now: datetime) -> Brief | None:
     """The newest that was said and did not fail to arrive."""
     newest: tuple[Job, Occurrence] | None = None
-    for job in store.of_owner(connection, person.id, (*LIVE, JobState.DONE)):
-        if job.kind not in BRIEFS:
-            continue
+    for job in store.of_owner(connection, person.id, (*LIVE, JobState.DONE), BRIEFS):
         for each in store.history(connection, job.id, 5):
             said = each.outbox is not None and each.delivery is not Delivery.FAILED and each.at > now - LOOK_BACK
             if said and (newest is None or each.at > newest[1].at):

@@ -96,6 +96,21 @@ class ScheduleDesk:
         """What the daemon does by itself, for principals; nothing of it can be changed here."""
         return await self._database.read(own_timers) if person.role is Role.PRINCIPAL else ()
 
+    async def page(
+        self, person: Person, after: str | None, limit: int, *, everybody: bool = False
+    ) -> tuple[list[Told], str | None]:
+        """As `listed`, a page of them from behind one on; also the last one's id, if there are more. Raises
+        `UnknownScheduleError` for one that is not theirs to see."""
+        owner, now = self._whose(person, everybody), self._clock.now()
+
+        def query(connection: sa.Connection) -> tuple[list[Told], str | None]:
+            behind = None if after is None else self._schedules.named(connection, person, after)
+            jobs = store.upcoming(connection, owner, LIVE, behind, limit + 1)
+            told = [_told(connection, job, now, 1) for job in jobs[:limit]]
+            return told, jobs[limit - 1].id if len(jobs) > limit else None
+
+        return await self._database.read(query, long=True)
+
     async def one(self, person: Person, given: str) -> Told:
         now = self._clock.now()
         return await self._database.read(
@@ -108,15 +123,12 @@ class ScheduleDesk:
             lambda c: store.history(c, self._schedules.named(c, person, given).id, limit, before)
         )
 
-    async def days(
-        self, person: Person, since: datetime, until: datetime, *, everybody: bool = False
-    ) -> Mapping[date, Sequence[Entry]]:
-        """What fired and what will, by day of the person's zone."""
-        owner, now = self._whose(person, everybody), self._clock.now()
+    async def days(self, person: Person, since: datetime, until: datetime) -> Mapping[date, Sequence[Entry]]:
+        """What theirs did and when they will fire, by day of the person's zone."""
+        now = self._clock.now()
 
         def query(connection: sa.Connection) -> Mapping[date, Sequence[Entry]]:
-            jobs = [job for job in store.of_owner(connection, owner, LIVE) if job.owner is not None]
-            return month.days(connection, owner, jobs, since, until, now, person.time_zone)
+            return month.days(connection, person, since, until, now)
 
         return await self._database.read(query, long=True)
 

@@ -34,6 +34,9 @@ DEPARTMENT = "sales"
 """In the words of an offer: what is to be said there instead."""
 AHEAD = timedelta(days=2)
 BACK = timedelta(days=1)
+TICK = timedelta(microseconds=1)
+MOST = 100
+"""Of memories, of what fired, and of what was decided, that is looked at."""
 ALONE = "`/today` is about you alone: ask me in a direct message."
 OFFERS = {
     Kind.MORNING_BRIEF: "morning brief every weekday at 8:30",
@@ -79,13 +82,13 @@ def offer(kind: Kind, department: str) -> str:
 def today(connection: sa.Connection, person: Person, now: datetime) -> Today:
     """Everything under the person's own scope."""
     since = now - BACK
-    found = news.gather(connection, person, since, now)
+    found = news.gather(connection, person, since, now, MOST)
     jobs = store.of_owner(connection, person.id, LIVE)
-    every = store.of_owner(connection, person.id, (*LIVE, JobState.DONE))
-    fired = [Fired(job, each) for job in every for each in store.history(connection, job.id, 5) if each.at > since]
+    ran = store.between(connection, person.id, since, now + TICK, MOST)
+    fired = [Fired(job, each) for job, each in ran if job.state is not JobState.REMOVED]
     decided = [
         each
-        for each in proposals.newest(connection, 200)
+        for each in proposals.newest(connection, MOST)
         if each.state is not State.PROPOSED
         and (each.asked_by == person.id or person.id in each.approvers)
         and (each.ended_at or each.decided_at or each.made_at) > since

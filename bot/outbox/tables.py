@@ -61,6 +61,7 @@ outbox = sa.Table(
         sqlite_where=sa.text("state IN ('queued', 'claimed', 'uncertain')"),
     ),
     sa.Index("ix_outbox_thread_key", "thread_key", "id"),
+    sa.Index("ix_outbox_reply_id", "reply_id", "part"),
     sa.Index("ix_outbox_ref", "ref"),
     sa.Index("ix_outbox_turn_id", "turn_id"),
     sa.Index("ix_outbox_parked", "ended_at", sqlite_where=sa.text("state = 'parked'")),

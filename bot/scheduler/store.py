@@ -160,9 +160,13 @@ def get(connection: sa.Connection, job_id: JobId) -> Job | None:
     return None if row is None else _job(row)
 
 
-def of_owner(connection: sa.Connection, owner: PersonId | None, states: Sequence[JobState]) -> list[Job]:
-    """A person's jobs, or (None) everybody's, the next to fire first."""
+def of_owner(
+    connection: sa.Connection, owner: PersonId | None, states: Sequence[JobState], kinds: Sequence[Kind] = ()
+) -> list[Job]:
+    """A person's jobs, or (None) everybody's, the next to fire first. `kinds`: only those."""
     query = sa.select(job).where(job.c.state.in_([each.value for each in states]))
+    if kinds:
+        query = query.where(job.c.kind.in_([each.value for each in kinds]))
     if owner is not None:
         query = query.where(job.c.owner == owner)
     return [_job(row) for row in connection.execute(query.order_by(job.c.next_at.is_(None), job.c.next_at, job.c.id))]
@@ -173,6 +177,24 @@ def _fires() -> sa.ColumnElement[bool]:
     is looked at when it has ended, like what was missed while nothing ran."""
     busy = sa.exists().where(occurrence.c.job_id == job.c.id, exactly(occurrence.c.run, Run.CLAIMED.value))
     return sa.and_(exactly(job.c.state, JobState.ACTIVE.value), ~busy)
+
+
+def upcoming(
+    connection: sa.Connection, owner: PersonId | None, states: Sequence[JobState], after: Job | None, limit: int
+) -> list[Job]:
+    """A page of people's jobs in the order of `of_owner`, those behind `after`."""
+    query = sa.select(job).where(job.c.state.in_([each.value for each in states]), job.c.owner.is_not(None))
+    if owner is not None:
+        query = query.where(job.c.owner == owner)
+    if after is not None and after.next_at is not None:
+        later = sa.or_(job.c.next_at > after.next_at, job.c.next_at.is_(None))
+        query = query.where(sa.or_(later, sa.and_(job.c.next_at == after.next_at, job.c.id > after.id)))
+    elif after is not None:
+        query = query.where(job.c.next_at.is_(None), job.c.id > after.id)
+    return [
+        _job(row)
+        for row in connection.execute(query.order_by(job.c.next_at.is_(None), job.c.next_at, job.c.id).limit(limit))
+    ]
 
 
 def next_due(connection: sa.Connection) -> datetime | None:

@@ -52,6 +52,7 @@ occurrence = sa.Table(
     one_of("run", Run),
     one_of("delivery", Delivery),
     sa.CheckConstraint("(run = 'claimed') = (ended_at IS NULL)", name="ended"),
+    sa.Index("ix_occurrence_at", "at"),
     sa.Index("ix_occurrence_claimed", "fence", sqlite_where=sa.text("run = 'claimed'")),
     sa.Index("ix_occurrence_queued", "at", sqlite_where=sa.text("delivery = 'queued'")),
     sa.Index("ix_occurrence_outbox_id", "outbox_id", sqlite_where=sa.text("outbox_id IS NOT NULL")),

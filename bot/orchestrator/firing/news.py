@@ -19,7 +19,7 @@ from bot.memory import reading
 from bot.memory.model import STANDING, Claim, Kind, Status, Work
 from bot.memory.reading import Filter, Purpose
 from bot.memory.recall import names_of
-from bot.memory.rights import Act, No
+from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import Acting, Memories, waiting
 from bot.memory.tables import claim, commitment
 from bot.orchestrator.recollection import TRUSTED
@@ -28,6 +28,8 @@ from bot.people.model import Person
 from bot.sessions.visible import Visible, visible
 
 MOST_LINES = 8
+MOST_HELD = 20
+"""Memories that wait for a person, of which is told."""
 LOOKED_AT = 400
 """Claims that are gone through for what is new."""
 DUE_WITHIN = timedelta(days=7)
@@ -83,9 +85,11 @@ def view_of(connection: sa.Connection, person: Person) -> Visible:
     return visible(connection, PersonScope(person.id))
 
 
-def gather(connection: sa.Connection, person: Person, since: datetime, now: datetime) -> News:
+def gather(
+    connection: sa.Connection, person: Person, since: datetime, now: datetime, looked_at: int = LOOKED_AT
+) -> News:
     view = view_of(connection, person)
-    found = reading.find(connection, view, Purpose.PROMPT, Filter(statuses=_STATUSES), LOOKED_AT)
+    found = reading.find(connection, view, Purpose.PROMPT, Filter(statuses=_STATUSES), looked_at)
     new = tuple(each for _, each in found if each.touched_at > since or each.recorded_at > since)
     today = local_day(now, person.time_zone)
     due = tuple(promises(connection, view, person.id, today + DUE_WITHIN))
@@ -116,7 +120,10 @@ def waits_for(connection: sa.Connection, person: Person) -> list[Waiting]:
     ]
     view = view_of(connection, person)
     by = Acting(Actor("person", person.id), view.scope, person)
-    held = [(each, Memories.verdict(connection, by, Act.ACCEPT, each)) for each in waiting(connection, view, 50)]
+    held: list[tuple[Claim, Verdict | No]] = []
+    for number, each in enumerate(waiting(connection, view, MOST_HELD)):
+        known = view.decides and number >= MOST_LINES  # what would come of their word is said of the first ones only
+        held.append((each, Verdict.NOW if known else Memories.verdict(connection, by, Act.ACCEPT, each)))
     words = Words(names_of(connection, [each for each, _ in held]), person.time_zone)
     return found + [
         Waiting(each.id, words.waiting(each, yes), doubtful([each]), each)

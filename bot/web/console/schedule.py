@@ -22,7 +22,7 @@ from bot.web.console.site import Answer, Moved, Page, Site
 from bot.web.console.visits import Notice, Undo, Visit
 
 PAGE = 30
-"""Runs on a page."""
+"""Schedules, or runs of one, on a page."""
 LONGEST_SENTENCE = 500
 ACTS: Mapping[Act, str] = {
     "pause": "Paused: it fires no more until you resume it.",
@@ -67,11 +67,11 @@ class SchedulePages:
         monday -= timedelta(days=monday.weekday())
         begin = first - timedelta(days=first.weekday())
         end = _next(first) + timedelta(days=-_next(first).weekday() % 7)
-        everybody, zone = self._everybody(visit), visit.person.time_zone
-        found = await self._desk.days(visit.person, begins(begin, zone), begins(end, zone), everybody=everybody)
-        week = await self._desk.days(
-            visit.person, begins(monday, zone), begins(monday + WEEK, zone), everybody=everybody
-        )
+        zone = visit.person.time_zone
+        found = await self._desk.days(visit.person, begins(begin, zone), begins(end, zone))
+        week = found
+        if not begin <= monday < end:
+            week = await self._desk.days(visit.person, begins(monday, zone), begins(monday + WEEK, zone))
         values = {
             **await self._common(visit, "calendar", preview, trouble),
             "today": today,
@@ -90,10 +90,14 @@ class SchedulePages:
         return Page("schedule/calendar.html", values, "days", 422 if trouble else 200)
 
     async def listed(self, visit: Visit) -> Page:
-        found = await self._desk.listed(visit.person, everybody=self._everybody(visit))
+        after, everybody = visit.asked("after"), visit.asked("of") == "everybody"
+        found, more = await self._desk.page(visit.person, after or None, PAGE, everybody=everybody)
         values = {
             **await self._common(visit, "list", None, None),
             "found": found,
+            "more": more,
+            "after": after,
+            "everybody": everybody,
             "described": _described,
             "names": await self._desk.names(each.job.owner for each in found),
         }
@@ -195,7 +199,7 @@ class SchedulePages:
         stopped = await self._desk.stopped()
         return {
             "tab": tab,
-            "everybody": self._everybody(visit),
+            "everybody": False,
             "principal": visit.person.role is Role.PRINCIPAL,
             "stopped": stopped,
             "stopped_by": (await self._desk.names([stopped[0]])).get(stopped[0]) if stopped else None,
@@ -209,10 +213,6 @@ class SchedulePages:
             "delivered": wording.DELIVERIES,
             "tone": _tone,
         }
-
-    @staticmethod
-    def _everybody(visit: Visit) -> bool:
-        return visit.asked("of") == "everybody"
 
 
 def _made(job: Job) -> Notice:

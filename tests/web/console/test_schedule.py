@@ -133,6 +133,22 @@ async def test_run_and_delivery_stand_apart_and_older_ones_are_paged(site: Site)
     assert [each.text for each in rest.all("tbody td.small")] == ["note 1", "note 0"]
 
 
+async def test_the_list_is_paged_by_key_paused_ones_last(site: Site) -> None:
+    ada = await site.enter("ada")
+    for number in range(34):
+        await made(site, ada, f"remind me every day at {number % 12 + 7}:{number:02} to do {number}")
+    for each in (await jobs(site, "ada"))[:2]:
+        await ada.post(f"/schedule/{each.id}/pause")
+    first = await ada.go("/schedule/list")
+    (more,) = [each.get("href") for each in first.all("a.more")]
+    rest = await ada.go(more)
+    found = [each.get("href").rpartition("/")[2] for page in (first, rest) for each in page.all("h3 a")]
+    paused = [each.id for each in await jobs(site, "ada")][:2]
+    assert len(set(found)) == len(found) == 34
+    assert found[-2:] == paused
+    assert rest.all("a.more") == []
+
+
 async def test_pause_resume_run_remove_and_undo(site: Site) -> None:
     ada = await site.enter("ada")
     job = await made(site, ada)
@@ -154,14 +170,15 @@ async def test_others_see_and_change_nothing_of_it_and_a_principal_sees_all(site
     job = await made(site, ada)
     for path in ("/schedule", "/schedule/list"):
         assert job.id not in (await bob.go(path)).text
-        assert (await bob.go(f"{path}?of=everybody")).status == 403
-        assert job.id in (await boss.go(f"{path}?of=everybody")).text
         assert job.id not in (await boss.go(path)).text
+    assert (await bob.go("/schedule/list?of=everybody")).status == 403
+    assert job.id in (await boss.go("/schedule/list?of=everybody")).text
+    assert (await bob.go(f"/schedule/list?after={job.id}")).status == 404
     assert (await bob.go(f"/schedule/{job.id}")).status == 404
     for act in ("pause", "remove", "run", "undo"):
         assert (await bob.post(f"/schedule/{job.id}/{act}")).status == 404
     assert [each.id for each in await jobs(site, "ada")] == [job.id]
-    assert site.refused.count("web_not_found") == 5
+    assert site.refused.count("web_not_found") == 6
 
 
 async def test_what_reaches_another_is_put_before_who_may_say_yes(site: Site) -> None:
