@@ -28,6 +28,8 @@ from bot.web.console.site import Page, Site
 from bot.web.console.visits import Visit
 
 LISTED = 50
+BEST = 20
+"""Of a ranking: what is further down is hardly about it."""
 
 
 class MemoryPages:
@@ -93,9 +95,9 @@ class MemoryPages:
         )
 
     async def _best(self, visit: Visit, wanted: Query) -> Sequence[tuple[int, Claim]]:
-        """The best matches, each with its rank. There is no page after them: what is further down is no match."""
+        """The best matches, each with its rank; no page follows."""
         chosen = wanted.filter(visit.person.time_zone)
-        found = await self._desk.recall.best(visit.scope, wanted.q, chosen, LISTED)
+        found = await self._desk.recall.best(visit.scope, wanted.q, chosen, BEST)
         return [(rank, each.claim) for rank, each in enumerate(found, 1)]
 
 

@@ -108,7 +108,12 @@ class MemoryActs:
                 raise NotAllowedError("Only who said it can have it erased, or a principal.")
             return done
 
-        counts = await self._desk.database.write(unit)
+        try:
+            counts = await self._desk.database.write(unit)
+        except ConflictError as error:
+            return await self._page.forgetting(visit, 409, f"{_sentence(error.message)} This is how it is now.")
+        except UnclearError as error:
+            return await self._page.forgetting(visit, 422, _sentence(error.message))
         self._desk.eraser.ring()
         gone = "Nobody is shown any of it from now on; its bytes leave the files shortly."
         return Moved("/memories", Notice(f"Forgotten: {vanishing(counts)}. {gone}"))

@@ -118,7 +118,10 @@ class MemoryPage:
     # --- looks before ----------------------------------------------------------------------------------------------
 
     async def forget(self, visit: Visit) -> Page:
-        """What would vanish."""
+        return await self.forgetting(visit)
+
+    async def forgetting(self, visit: Visit, status: int = 200, trouble: str = "") -> Page:
+        """What would vanish. `trouble`: why it was not done."""
 
         def query(connection: sa.Connection) -> tuple[Claim, Mapping[str, object]]:
             view, of = self._desk.meant(connection, visit)
@@ -145,7 +148,7 @@ class MemoryPage:
 
         of, values = await self._desk.database.read(query, long=True)
         await self._desk.viewed(visit, [of])
-        return Page("memories/forget.html", values)
+        return Page("memories/forget.html", {**values, "trouble": trouble}, status=status)
 
     async def from_message(self, visit: Visit) -> Page:
         """Everything that one message brought, and what taking it back would do."""

@@ -113,7 +113,7 @@ class ReviewPage:
         answer = verdicts.get(Act.ACCEPT if waits else Act.PROMOTE if wished else Act.SETTLE)
         refused = answer.why if isinstance(answer, No) else ""
         if waits:
-            why = f"Waits, for {memory_words.waits(of)}."
+            why = f"Waits: {memory_words.waits(of)}."
         elif wished:
             why = "Somebody wants the company to see it."
         else:

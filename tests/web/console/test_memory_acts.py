@@ -209,7 +209,11 @@ async def test_forgetting_what_was_changed_meanwhile_is_refused(site: Site) -> N
     browser = await site.enter("ada")
     await browser.go(f"/memories/{of.id}/forget")
     await desk.do("ada", "correct", of, "In May.")
-    assert (await browser.post(f"/memories/{of.id}/forget", {"reason": WHY, "version": "1"})).status == 409
+    page = await browser.post(f"/memories/{of.id}/forget", {"reason": WHY, "version": "1"})
+    assert page.status == 409
+    assert page.all("blockquote")[0].text_content() == "In May."
+    assert "changed meanwhile" in page.all(".trouble")[0].text_content()
+    assert (await browser.post(f"/memories/{of.id}/forget", {"reason": " ", "version": "2"})).status == 422
     assert (await desk.look(of)).statement == "In May."
 
 
