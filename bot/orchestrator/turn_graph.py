@@ -19,7 +19,7 @@ from bot.kernel.ids import ClaimId, ProposalId, SessionId, TurnId
 from bot.kernel.scope import PersonScope
 from bot.kernel.values import dataclass
 from bot.ledger import store as ledger
-from bot.memory import reading
+from bot.memory import later, reading
 from bot.memory.model import Claim
 from bot.memory.reading import Purpose
 from bot.sessions import trail
@@ -157,11 +157,14 @@ def _inputs(
     found = drawing.group(
         [_of(Step.RECALL, claim) for claim, _ in recalled], Node(Step.RECALL, "Recalled"), hidden, asked
     )
-    for entry in entries:
-        node = _input(entry)
-        if node is not None:
-            found.append(drawing.add(node, asked))
+    told = [node for node in map(_input, entries) if node is not None]
+    for step in (Step.LOOKUP, Step.TOOL, Step.CONSULT):
+        of_step = [each for each in told if each.step is step]
+        found += drawing.group(of_step, Node(step, _MORE[step]), 0, asked)
     return found
+
+
+_MORE = {Step.LOOKUP: "Looked up", Step.TOOL: "Used tools", Step.CONSULT: "Asked"}
 
 
 def _input(entry: Entry) -> Node | None:
@@ -238,10 +241,10 @@ def _memories(
 def _later(
     connection: sa.Connection, view: Visible, turn: TurnId, claims: Mapping[ClaimId, int], drawing: _Drawing
 ) -> None:
-    """Later answers before which these memories stood, the first of them."""
+    """The first later answers before which these memories stood."""
     stood: dict[TurnId, tuple[datetime, list[int]]] = {}
     for claim, place in claims.items():
-        shown, _ = reading.shown(connection, view, claim, 200)
+        shown = later.first_shown(connection, view, claim, 2 * MOST)
         for each in {one.turn: one for one in shown if one.turn != turn}.values():
             stood.setdefault(each.turn, (each.at, []))[1].append(place)
     in_order = sorted(stood.items(), key=lambda each: each[1][0])
@@ -249,7 +252,7 @@ def _later(
         drawing.add(Node(Step.LATER, "Later answer", ref=of, at=at), after)
     if len(in_order) > MOST:
         after = sorted({place for _, (_, places) in in_order[MOST:] for place in places})
-        drawing.add(Node(Step.LATER, "Later answers", f"and {len(in_order) - MOST} more"), after)
+        drawing.add(Node(Step.LATER, "Later answers", "and others"), after)
 
 
 def _extraction(entry: Entry) -> Node:
