@@ -16,6 +16,7 @@ from bot.app.rooms import Rooms
 from bot.control.server import Server
 from bot.gateway.channel import LocalHandler
 from bot.kernel.ids import SessionId
+from bot.kernel.imports import without
 from bot.kernel.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Doors:
     def open_web(self) -> None:
         """Raises `PermanentError` for a taken port."""
         if self._rooms.settings.web.enabled:
-            from bot.app import web
+            with without("watchfiles"):  # it would start the server anew whenever a file of the program changes
+                from bot.app import web
 
             server = web.opened(self._rooms)
             server.listen()

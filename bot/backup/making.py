@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bot.audit.events import Actor, BackupMade, Record
 from bot.audit.recorder import Recorder
-from bot.backup import archive, folder
-from bot.backup.archive import Manifest
+from bot.backup import folder
 from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.supervise import to_the_end
@@ -22,6 +21,9 @@ from bot.kernel.values import dataclass
 from bot.storage import migrate
 from bot.storage.database import Database, Tx
 from bot.storage.migrations import HEAD
+
+if TYPE_CHECKING:
+    from bot.backup.archive import Manifest
 
 Why = Literal["nightly", "asked"]
 COPY = "openexecutive.db.copied"
@@ -70,6 +72,9 @@ class Maker:
         return Made(path, size, manifest, removed)
 
     def _write(self, target: Path) -> tuple[Path, Manifest]:
+        from bot.backup import archive
+        from bot.backup.archive import Manifest
+
         try:
             target.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.sweep(target)
