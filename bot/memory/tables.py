@@ -100,6 +100,8 @@ claim = sa.Table(
     sa.Index("ix_claim_session_id", "session_id", "audience_epoch", "status"),
     sa.Index("ix_claim_company", "status", "department", "domain", sqlite_where=sa.text("visibility = 'company'")),
     sa.Index("ix_claim_pending", "seq", sqlite_where=sa.text("status = 'pending'")),
+    sa.Index("ix_claim_disputed", "seq", sqlite_where=sa.text("status = 'disputed'")),
+    sa.Index("ix_claim_asked", "seq", sqlite_where=sa.text("promotion_by IS NOT NULL")),
     sa.Index("ix_claim_owner", "owner", "due", sqlite_where=sa.text(f"{_STANDS} AND owner IS NOT NULL")),
     sa.Index("ix_claim_replaced_by", "replaced_by", sqlite_where=sa.text("replaced_by IS NOT NULL")),
     sa.Index("ix_claim_turn_id", "turn_id"),
