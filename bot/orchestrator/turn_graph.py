@@ -19,6 +19,7 @@ from bot.kernel.ids import ClaimId, ProposalId, SessionId, TurnId
 from bot.kernel.scope import PersonScope
 from bot.kernel.values import dataclass
 from bot.ledger import store as ledger
+from bot.ledger.model import Proposal
 from bot.memory import later, reading
 from bot.memory.model import Claim
 from bot.memory.reading import Purpose
@@ -198,6 +199,10 @@ def _reply(words: Sequence[Words], entries: Sequence[Entry]) -> Node:
 # --- after it ---------------------------------------------------------------------------------------------------------
 
 
+def may_see(view: Visible, scope: PersonScope, proposal: Proposal) -> bool:
+    return view.decides or scope.person in (*proposal.approvers, proposal.asked_by)
+
+
 def _proposals(
     connection: sa.Connection,
     scope: PersonScope,
@@ -211,7 +216,7 @@ def _proposals(
     for entry in made:
         proposal = ledger.get(connection, ProposalId(str(entry.payload["proposal"])))
         if proposal is not None:
-            theirs = view.decides or scope.person in (*proposal.approvers, proposal.asked_by)
+            theirs = may_see(view, scope, proposal)
             state = _plain(proposal.state.value) if theirs else "that you may not see"
             ref = proposal.id if theirs else None
             nodes.append(Node(Step.PROPOSAL, f"Put forward {_plain(proposal.action)}", state, ref))

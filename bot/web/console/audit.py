@@ -20,13 +20,17 @@ from bot.audit.recorder import Recorder
 from bot.audit.timeline import Entry
 from bot.audit.vocabulary import VOCABULARY
 from bot.gateway.events import PlaceKind
-from bot.kernel.ids import PersonId, SessionId
+from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId
 from bot.kernel.values import dataclass
+from bot.ledger import store as ledger
+from bot.memory.reading import Purpose, by_ids
 from bot.orchestrator.chain_check import ChainCheck
+from bot.orchestrator.turn_graph import may_see
 from bot.people import store as people
 from bot.people.model import Role
 from bot.sessions import trail
 from bot.sessions.trail import Found, Place, Wanted
+from bot.sessions.visible import visible
 from bot.storage.database import Database
 from bot.web.console.site import Moved, Page, Site
 from bot.web.console.visits import Notice, Visit
@@ -62,6 +66,8 @@ class Line:
     words: str
     place: str | None
     """What its session is called, if the reader was ever there."""
+    about: tuple[str, str] | None
+    """The page of what it is about, if the reader may see that, and what it is."""
 
 
 def types_of(chosen: str) -> tuple[str, ...]:
@@ -93,7 +99,7 @@ class AuditPages:
 
         def query(connection: sa.Connection) -> tuple[Found, list[Line], list[Place], dict[str, str]]:
             found = trail.page(connection, visit.scope, wanted, before)
-            names = names_of(connection)
+            names = names_of(connection, visit)
             offered = trail.places(connection, visit.scope, SESSIONS_OFFERED)
             return found, lines(connection, visit, found.entries, names), offered, names
 
@@ -119,7 +125,7 @@ class AuditPages:
 
         def query(connection: sa.Connection) -> tuple[Found, list[Line], list[Place]]:
             found = trail.page(connection, visit.scope, Wanted(session=of), before, TIMELINE)
-            told = lines(connection, visit, found.entries[::-1], names_of(connection))
+            told = lines(connection, visit, found.entries[::-1], names_of(connection, visit))
             return found, told, trail.places(connection, visit.scope, 1, [of])
 
         found, told, place = await self._database.read(query, long=True)
@@ -172,14 +178,17 @@ class AuditPages:
 # --- in words ---------------------------------------------------------------------------------------------------------
 
 
-def names_of(connection: sa.Connection) -> dict[str, str]:
-    return {str(each.id): each.name for each in people.everyone(connection)}
+def names_of(connection: sa.Connection, visit: Visit) -> dict[str, str]:
+    """By id: those of the roster; guests do not see it."""
+    known = people.everyone(connection) if visit.person.internal else [visit.person]
+    return {str(each.id): each.name for each in known}
 
 
 def lines(connection: sa.Connection, visit: Visit, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Line]:
     sessions = {each.session for each in entries if each.session is not None}
     places = trail.places(connection, visit.scope, len(sessions), sessions) if sessions else []
     titles = {str(each.session): called(each) for each in places}
+    abouts = _abouts(connection, visit, entries)
     return [
         Line(
             each,
@@ -188,9 +197,24 @@ def lines(connection: sa.Connection, visit: Visit, entries: Sequence[Entry], nam
             else words.actor(f"{each.actor_kind}:{each.actor}"),
             words.sentence(each.type, each.payload),
             titles.get(each.session or ""),
+            abouts.get(str(each.payload.get("claim") or each.payload.get("proposal"))),
         )
         for each in entries
     ]
+
+
+def _abouts(connection: sa.Connection, visit: Visit, entries: Sequence[Entry]) -> dict[str, tuple[str, str]]:
+    """By id: memories and proposals that these entries are about and that the reader may see."""
+    view = visible(connection, visit.scope)
+    claims = [ClaimId(str(each.payload["claim"])) for each in entries if each.payload.get("claim")]
+    found = {
+        str(each): (f"/memories/{each}", "the memory") for each in by_ids(connection, view, Purpose.REVIEW, claims)
+    }
+    for wanted in {str(each.payload["proposal"]) for each in entries if each.payload.get("proposal")}:
+        proposal = ledger.get(connection, ProposalId(wanted))
+        if proposal is not None and may_see(view, visit.scope, proposal):
+            found[wanted] = (f"/approvals/{wanted}", "the approval")
+    return found
 
 
 def called(place: Place) -> str:

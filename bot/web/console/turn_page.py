@@ -45,7 +45,7 @@ class TurnPage:
             if graph is None:
                 return None
             place = trail.places(connection, visit.scope, 1, [graph.session])
-            told = lines(connection, visit, graph.entries, names_of(connection))
+            told = lines(connection, visit, graph.entries, names_of(connection, visit))
             return graph, told, called(place[0]) if place else "a conversation"
 
         found = await self._database.read(query, long=True)

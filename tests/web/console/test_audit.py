@@ -243,6 +243,23 @@ async def test_a_graph_shows_no_words_of_before_one_was_there_nor_memories_of_ot
     assert "1 that you may not see" in page.words
 
 
+async def test_entries_lead_to_what_they_are_about_where_one_may_see_it(desk: Desk, site: Site) -> None:
+    session = await desk.room("ada", "bob")
+    told = await desk.said(session, "ada", "We launch in May.")
+    hidden = await desk.said(await desk.alone("bob"), "bob", "A private thing.")
+    edited = Record(MemoryEdited(hidden.id, 2), Actor("person", "ada"), session)
+    await desk.write(lambda tx: desk.rooms.recorder.record(tx, edited))
+    page = await (await site.enter("ada")).go("/audit")
+    assert _hrefs(page, "ol.entries a[href^='/memories/']") == [f"/memories/{told.id}"]
+
+
+async def test_a_guest_is_not_shown_the_roster(desk: Desk, site: Site) -> None:
+    guest, ada = await site.enter("guest"), await site.enter("ada")
+    who = "select[name=who] option"
+    assert [each.get("value") for each in (await guest.go("/audit")).all(who)] == ["", "guest"]
+    assert {"boss", "bob"} <= {each.get("value") for each in (await ada.go("/audit")).all(who)}
+
+
 async def test_a_copy_holds_what_is_seen_and_is_itself_in_the_audit(desk: Desk, site: Site) -> None:
     adas, bobs = await desk.alone("ada"), await desk.alone("bob")
     await _turn(desk, adas, "ada", "words of ada")
