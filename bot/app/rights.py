@@ -4,7 +4,6 @@ that their private conversation was read."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -117,8 +116,15 @@ def routes(
     schedules: ScheduleDesk,
     visitors: Any = None,
 ) -> Sequence[Any]:
-    """Of the API. Loads the web server's library. `visitors`: who is signed in to the console; None without one."""
-    made: Sequence[Any] = import_module("bot.web.api").routes(
-        store.database, store.recorder, store.clock, eraser, version, on_refused, clerk, schedules, visitors
-    )
-    return made
+    """Of the API, which is loaded with the first request. Loads the web server's library. `visitors`: who is signed in
+    to the console; None without one."""
+    from bot.web.later import Later
+
+    def made() -> Sequence[Any]:
+        from bot.web import api
+
+        return api.routes(
+            store.database, store.recorder, store.clock, eraser, version, on_refused, clerk, schedules, visitors
+        )
+
+    return [Later("/api/", made)]

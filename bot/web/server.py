@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from bot.gateway.channel import HttpRoute
 from bot.kernel.errors import PermanentError
@@ -43,7 +43,7 @@ class Server:
         status: pages.Status,
         routes: Sequence[HttpRoute],
         on_refused: Callable[[str], None],
-        api: Sequence[Route] = (),
+        api: Sequence[BaseRoute] = (),
         on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._host = host
