@@ -227,7 +227,15 @@ class Mails:
         self.daemon = daemon
         self.number = 0
 
-    async def write(self, sender: str, text: str, recipient: str = EXECUTIVE, *, proven: bool = True) -> None:
+    async def write(
+        self,
+        sender: str,
+        text: str,
+        recipient: str = EXECUTIVE,
+        *,
+        proven: bool = True,
+        answers: EmailMessage | None = None,
+    ) -> None:
         self.number += 1
         mail = EmailMessage()
         if proven:
@@ -235,6 +243,8 @@ class Mails:
             mail["Authentication-Results"] = (
                 f"{AUTHSERV}; spf=pass smtp.mailfrom={sender}; dmarc=pass header.from={domain}"
             )
+        if answers is not None:
+            mail["In-Reply-To"] = mail["References"] = str(answers["Message-ID"])
         mail["From"], mail["To"], mail["Subject"] = sender, recipient, "Work"
         mail["Date"] = email.utils.localtime()
         mail["Message-ID"] = f"<a{self.number}@{sender.partition('@')[2]}>"
@@ -242,14 +252,18 @@ class Mails:
         await send_mail(await self.daemon.smtp_port(), mail, sender, recipient)
 
 
-async def test_by_mail_an_edit_comes_back_to_be_confirmed_and_goes_out_once(home: Path, relay: SmtpSink) -> None:
-    settings = {
+def by_mail(home: Path, relay: SmtpSink) -> dict[str, str]:
+    return {
         **base_settings(home / "data"),
         **relay_settings(relay, EXECUTIVE),
         **PEOPLE,
         "OPENEXECUTIVE_PEOPLE__ANN__EMAIL": json.dumps([BOSS]),
         "OPENEXECUTIVE_PEOPLE__BOB__EMAIL": json.dumps([COLLEAGUE]),
     }
+
+
+async def test_by_mail_an_edit_comes_back_to_be_confirmed_and_goes_out_once(home: Path, relay: SmtpSink) -> None:
+    settings = by_mail(home, relay)
     async with running(settings, home, "email") as daemon:
         mails = Mails(daemon)
         await mails.write(COLLEAGUE, ASKED)

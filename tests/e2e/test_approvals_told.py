@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.daemon import audited, command, running
 from tests.e2e.desks import Desk
 from tests.e2e.farends import base_settings, body_of, relay_settings
-from tests.e2e.test_approvals import ASKED, EXECUTIVE, KIM, ended, state, to
+from tests.e2e.test_approvals import ASKED, BOSS, COLLEAGUE, EXECUTIVE, KIM, Mails, by_mail, ended, state, to
 from tests.fakes.smtp import SmtpSink
 
 pytestmark = pytest.mark.timeout(300)
@@ -109,4 +109,48 @@ async def test_nobody_answers_and_it_counts_as_that(home: Path, desk: Desk, rela
         await daemon.settled()
     counted = json.loads(card.out)["card"]
     assert (counted["no_response"]["count"], counted["rejected"]["count"]) == (1, 0)
+    assert to(relay, KIM) == []
+
+
+async def test_by_mail_why_and_the_audit_tell_the_same(home: Path, relay: SmtpSink) -> None:
+    settings = by_mail(home, relay)
+    async with running(settings, home, "email") as daemon:
+        mails = Mails(daemon)
+        await mails.write(COLLEAGUE, ASKED)
+        await daemon.until(lambda: bool(to(relay, COLLEAGUE)) and bool(to(relay, BOSS)))
+        answer = to(relay, COLLEAGUE)[0]
+        token = str(to(relay, BOSS)[0]["Reply-To"]).strip("<>")
+        await mails.write(BOSS, "edit\n\nWe come on Tuesday.", token)
+        await daemon.until(lambda: any("on Tuesday" in body_of(one) for one in to(relay, BOSS)))
+        again = next(one for one in to(relay, BOSS) if "on Tuesday" in body_of(one))
+        await mails.write(BOSS, "yes", str(again["Reply-To"]).strip("<>"))
+        await ended(daemon, home, "executed")
+        await daemon.settled()
+        await mails.write(COLLEAGUE, "/why", answers=answer)
+        await daemon.until(lambda: any("With it I put forward" in body_of(one) for one in to(relay, COLLEAGUE)))
+        told = next(one for one in to(relay, COLLEAGUE) if "With it I put forward" in body_of(one))
+        lines = await chain_of(settings, home)
+    for words in (KIM, "put to Ann", "edited by Ann", "approved with an edit by Ann", "done"):
+        assert words in body_of(told)
+    assert in_order(
+        lines, "put forward send_email", "asked ann", "edited", "asked ann", "said approve",
+        "approved with edit", "began send_email", "is done",
+    ), lines  # fmt: skip
+
+
+async def test_by_mail_nobody_answers_and_it_counts_as_that(home: Path, relay: SmtpSink) -> None:
+    settings = {**by_mail(home, relay), "OPENEXECUTIVE_LEDGER__EXPIRES_AFTER": "3s"}
+    async with running(settings, home, "email") as daemon:
+        mails = Mails(daemon)
+        await mails.write(COLLEAGUE, ASKED)
+        await daemon.until(lambda: bool(to(relay, BOSS)))
+        await ended(daemon, home, "auto_no_response")
+        card = await command("ledger", "card", "send_email", "--json", settings=settings, home=home)
+        await daemon.until(lambda: any("nobody answered in time" in body_of(one) for one in to(relay, COLLEAGUE)))
+        await mails.write(BOSS, "yes", str(to(relay, BOSS)[0]["Reply-To"]).strip("<>"))  # too late
+        await daemon.until(lambda: len(to(relay, BOSS)) == 2)
+        await daemon.settled()
+    counted = json.loads(card.out)["card"]
+    assert (counted["no_response"]["count"], counted["rejected"]["count"]) == (1, 0)
+    assert "nobody answered in time" in body_of(to(relay, BOSS)[1])
     assert to(relay, KIM) == []
