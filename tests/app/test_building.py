@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -68,3 +70,11 @@ def _queued(path: Path) -> Iterator[str]:
             kind = getattr(module, ast.unparse(call.args[1]), None)
             if kind is not None:
                 yield str(kind)
+
+
+def test_what_opens_a_store_knows_the_tables_of_every_room() -> None:
+    """A new store gets the tables that have been declared by then, and rooms are loaded when they are needed."""
+    wanted = {f"bot.{path.parent.name}.tables" for path in SOURCE.glob("*/tables.py")}
+    code = "import sys, bot.app; print(*(name for name in sys.modules if name.endswith('.tables')))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert wanted - set(run.stdout.split()) == set()
