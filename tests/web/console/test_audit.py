@@ -24,6 +24,7 @@ from bot.storage.database import Tx
 from bot.tasks import store as tasks
 from bot.web.console.audit import GROUPS, types_of
 from tests.conftest import KEY
+from tests.ledger.workshop import mail
 from tests.memory.desk import Desk
 from tests.web.console.site import Answer, Site
 
@@ -251,6 +252,20 @@ async def test_entries_lead_to_what_they_are_about_where_one_may_see_it(desk: De
     await desk.write(lambda tx: desk.rooms.recorder.record(tx, edited))
     page = await (await site.enter("ada")).go("/audit")
     assert _hrefs(page, "ol.entries a[href^='/memories/']") == [f"/memories/{told.id}"]
+
+
+async def test_what_was_put_forward_leads_to_its_approval_for_those_who_may_see_it(desk: Desk, site: Site) -> None:
+    session = await desk.room("ada", "bob")
+    turn, _ = await _turn(desk, session, "ada", "Write to Kim.")
+    made = await site.shop.propose("send_email", mail(), session=session, turn=turn)
+    ada, bob = await site.enter("ada"), await site.enter("bob")
+    for path in (f"/audit/turns/{turn}", "/audit?type=ledger"):
+        assert f"/approvals/{made.id}" in _hrefs(await ada.go(path), "a"), "who asked"
+        page = await bob.go(path)
+        assert f"/approvals/{made.id}" not in page.text, "was in the room, and has no say"
+    assert "Put forward send email that you may not see" in " ".join(
+        each.text_content() for each in (await bob.go(f"/audit/turns/{turn}")).all("svg title")
+    )
 
 
 async def test_a_guest_is_not_shown_the_roster(desk: Desk, site: Site) -> None:
