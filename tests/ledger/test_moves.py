@@ -235,7 +235,7 @@ def test_no_sequence_leaves_the_machine(
             seen = stale if act == "stale" else own.now()
             before = own.now()
             try:
-                to = _tried(act, seen, who, number, now)
+                to = tried(act, seen, who, number, now)
                 if to is None:
                     continue
                 after = own.move(seen, to, now)
@@ -258,7 +258,7 @@ def test_no_sequence_leaves_the_machine(
         assert json.dumps(dict(own.now().proposed), sort_keys=True) == json.dumps(dict(made().proposed), sort_keys=True)
 
 
-def _tried(act: str, seen: Proposal, who: PersonId, number: int, now: datetime) -> deciding.Move | None:
+def tried(act: str, seen: Proposal, who: PersonId, number: int, now: datetime) -> deciding.Move | None:
     edited = {"to": "x@y.example", "text": f"Edit {number}"}
     match act:
         case "approve" | "stale":
