@@ -141,6 +141,8 @@ class Write:
     supersedes: tuple[ClaimId, ...] = ()
     disputes: tuple[ClaimId, ...] = ()
     """Claims of other speakers that say otherwise: both sides are marked."""
+    ends: tuple[ClaimId, ...] = ()
+    """Claims of the same speaker that hold until this one begins to."""
 
     @property
     def held(self) -> tuple[Held, ...]:

@@ -25,6 +25,9 @@ def key_of(reading: Reading, text: str) -> str | None:
         label = phrases.LABEL.match(text)
         return _label_key(label, reading) if label is not None else None
     noun, copula, predicate = match["subject"].strip(), match["copula"].lower(), match["predicate"].strip()
+    ahead = dates.find(noun, at, zone)
+    if ahead and ahead[0].start == 0:  # "From March our price is …": the day is no part of what it is about
+        noun = noun[ahead[0].end :].lstrip(" ,")
     if (
         phrases.VAGUE_SUBJECT.match(noun)
         or phrases.VAGUE_PREDICATE.match(predicate)

@@ -304,6 +304,8 @@ class _Writing:
         new = decision.claim
         for each in decision.supersedes:
             self._change(each, Op.SUPERSEDED, by=new.id, status=Status.SUPERSEDED, replaced_by=new.id)
+        for each in decision.ends:
+            self._change(each, Op.EDITED, valid_to=new.valid_from)
         for each in decision.disputes:
             if self._seen(each).status is Status.ACTIVE:
                 self._change(each, Op.DISPUTED, by=new.id, status=Status.DISPUTED)

@@ -19,6 +19,11 @@ def follows(day: date, zone: str) -> datetime:
     return begins(day + timedelta(days=1), zone)
 
 
+def last(end: datetime, zone: str) -> date:
+    """The last day of an interval that ends, half-open, at this instant."""
+    return (end - _LAST).astimezone(ZoneInfo(zone)).date()
+
+
 def ends(day: date, zone: str) -> datetime:
     """Its last instant (UTC): what is asked as of a day is asked as of then. What holds through the day still holds,
     and what begins with the next one does not. Raises `OverflowError` for the last day there is."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from bot.kernel import days
 from bot.kernel.values import dataclass
 from bot.llm import tokens
 from bot.memory.model import EXECUTIVE, Claim, Kind, Source, Status, Support, Work
@@ -186,7 +187,7 @@ class _Lines:
         if of.valid_from is None and of.valid_to is None:
             return []
         begins = f"from {self._day(of.valid_from)}" if of.valid_from else ""
-        ends = f"until {self._day(of.valid_to)}" if of.valid_to else ""
+        ends = f"until {days.last(of.valid_to, self._zone.key)}" if of.valid_to else ""
         return ["valid " + " ".join(part for part in (begins, ends) if part)]
 
     def _day(self, at: datetime) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bot.gateway.text_write import literal
+from bot.kernel import days
 from bot.kernel.values import dataclass
 from bot.memory.model import EXECUTIVE, Claim, Event, Evidence, Held, Op, Source, Status, Visibility
 from bot.memory.rights import No, Verdict
@@ -103,7 +104,7 @@ class Words:
         state += [f"due {of.due.isoformat()}"] if of.due else []
         if of.valid_from or of.valid_to:
             begins = f"from {self.day(of.valid_from)} " if of.valid_from else ""
-            ends = f"until {self.day(of.valid_to)}" if of.valid_to else ""
+            ends = f"until {days.last(of.valid_to, self.zone)}" if of.valid_to else ""
             state.append(f"valid {begins}{ends}".strip())
         return state
 

@@ -107,6 +107,8 @@ class Desk:
             case Write():
                 self._move(decision.supersedes, Status.SUPERSEDED)
                 self._move(decision.disputes, Status.DISPUTED)
+                for each in decision.ends:
+                    self.claims[each] = replace(self.claims[each], valid_to=decision.claim.valid_from)
                 self.claims[decision.claim.id] = decision.claim
             case Confirm():
                 self._move(decision.replaces, Status.SUPERSEDED)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from bot.extraction import rules
 from bot.extraction.model import Candidate, Known
+from bot.kernel import days
 from bot.memory.model import EXECUTIVE, Kind, Work
 from tests.extraction.labelled import HELD_OUT, TUNED, Labelled
 from tests.extraction.people import PEOPLE, Desk, heard
@@ -147,6 +148,56 @@ def test_a_correction_keeps_owner_and_takes_the_new_day() -> None:
     desk.hears("Actually, by Monday.")
     (claim,) = desk.standing
     assert (claim.owner, claim.due) == ("maria", date(2026, 10, 19))
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (
+            ["Our price is 49 euros.", "Our price is 59 euros from 1 March 2027."],
+            {"Our price is 49 euros.": "2027-02-28", "Our price is 59 euros from 1 March 2027.": None},
+        ),
+        (
+            ["Our price is 49 euros.", "From 1 March 2027 our price is 59 euros."],
+            {"Our price is 49 euros.": "2027-02-28", "From 1 March 2027 our price is 59 euros.": None},
+        ),
+        (
+            ["Our price is 49 euros.", "Our price was 39 euros until December 2025."],
+            {"Our price is 49 euros.": None, "Our price was 39 euros until December 2025.": "2025-12-31"},
+        ),
+        (
+            ["Our price is 49 euros.", "Last year our price was 39 euros."],
+            {"Our price is 49 euros.": None, "Last year our price was 39 euros.": None},
+        ),
+        (
+            ["Our price is 59 euros from 1 March 2027.", "Our price is 61 euros from 1 April 2027."],
+            {"Our price is 59 euros from 1 March 2027.": None, "Our price is 61 euros from 1 April 2027.": None},
+        ),
+        (
+            ["Our office is closed from 1 November 2027.", "Our office is closed from 8 November 2027."],
+            {"Our office is closed from 8 November 2027.": None},
+        ),
+        (["Our price is 49 euros.", "Our price is 59 euros from 1 October 2026."],
+            {"Our price is 59 euros from 1 October 2026.": None}),
+    ],
+)  # fmt: skip
+def test_what_will_be_and_what_was_do_not_take_the_place_of_what_is(
+    texts: list[str], stands: dict[str, str | None]
+) -> None:
+    """Heard on 14 October 2026; by statement, the last day on which it holds."""
+    desk = Desk()
+    for text in texts:
+        desk.hears(text)
+    ends = {each.statement: each.valid_to and str(days.last(each.valid_to, "Europe/Berlin")) for each in desk.standing}
+    assert ends == stands
+
+
+def test_what_has_begun_meanwhile_gives_way_to_what_is_told_then() -> None:
+    desk = Desk()
+    desk.hears("Our price is 59 euros from 1 November 2026.")
+    desk.now += timedelta(days=60)
+    desk.hears("Our price is 49 euros.")
+    assert desk.told() == ["Our price is 49 euros."]
 
 
 def test_a_new_owner_is_that() -> None:

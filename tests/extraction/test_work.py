@@ -198,6 +198,19 @@ async def test_a_guest_hears_the_first_time_that_their_words_wait(reader: Reader
     assert payload["person"] == "guest"
 
 
+async def test_what_holds_until_something_else_begins_has_its_end_and_its_event(reader: Reader) -> None:
+    now, then = "Our price is 49 euros.", "Our price is 59 euros from 1 March 2199."
+    for text in (now, then):
+        reader.proposer = lambda request, text=text: remember(item("fact", text, subject="company/price"))  # type: ignore[misc]
+        await reader.hears(text)
+    first, second = sorted(await reader.claims(), key=lambda each: each.said_at)
+    assert (first.statement, second.statement) == (now, then)
+    assert first.valid_to == second.valid_from is not None
+    (edited,) = await reader.office.audited("memory_edited")
+    assert edited.payload["claim"] == first.id
+    assert edited.actor != "boss"
+
+
 async def test_an_initiative_told_where_the_company_reads_is_the_companys(reader: Reader) -> None:
     from bot.sessions.audience import Audience
 

@@ -46,7 +46,7 @@ def test_a_line_has_id_day_state_who_why_and_validity() -> None:
         "decisions and facts:",
         (
             f"- [{one.id[-6:]} 2026-03-02 decision, active] We launch in March. "
-            "(Marta; because the fair is then; valid from 2026-04-01 until 2026-07-01)"
+            "(Marta; because the fair is then; valid from 2026-04-01 until 2026-06-30)"
         ),
         CLOSING,
     ]
