@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.app.erasing import erasure, forgetting
+from bot.app.erasing import erasure, forgetting, of_people
 from bot.app.opening import Store, open_store
 from bot.app.settings import backup_folder
 from bot.audit.events import Actor, BackupRestored, Record
@@ -110,7 +110,9 @@ async def _must_be_sound(store: Store, manifest: Manifest) -> None:
 
 async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *, journal: bool) -> Restored:
     """Erase again, then hold."""
-    replayed = await replay(erasure(store, _nobody_rings), forgetting(store, _nobody_rings), told)
+    replayed = await replay(
+        erasure(store, _nobody_rings), forgetting(store, _nobody_rings), of_people(store, _nobody_rings), told
+    )
 
     def unit(tx: Tx) -> Restored:
         now = store.clock.now()

@@ -150,6 +150,7 @@ async def build(store: Store, settings: Settings, shown: Sequence[Effective] = (
         tell,
     )
     forgetting = rooms_of_erasure.forgetting(store, tasks.ring, backups.copies)
+    handlers |= rooms_of_erasure.of_people(store, tasks.ring, backups.copies).handlers()
     handlers |= rooms_of_rights.handlers(store, tell)
     erasing = rooms_of_erasure.work(store, settings, erasure, channels, beyond)
     handlers |= erasing.handlers()

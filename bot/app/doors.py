@@ -71,6 +71,7 @@ class Doors:
             **dict.fromkeys(("schedule", "today"), partial(rooms.scheduling.operations, rooms.settings)),
             "knowledge": self._knowledge,
             "export": self._export,
+            "erase": self._erase,
             "console": lambda: self._consoles().handlers(),
         }
         return Lazy(groups)
@@ -136,6 +137,14 @@ class Doors:
         from bot.control.ops_export import Exporting
 
         return Exporting(self._rooms.store.database, self._rooms.store.recorder).handlers()
+
+    def _erase(self) -> Operations:
+        from bot.app.erasing import of_people
+        from bot.control.ops_erase import Erasing
+
+        rooms = self._rooms
+        erasing = of_people(rooms.store, rooms.tasks.ring, rooms.backups.copies)
+        return Erasing(rooms.store.database, erasing, alone=False).handlers()
 
     def _consoles(self) -> Consoles:
         from bot.control.ops_console import Consoles

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -16,6 +17,7 @@ from bot.audit.recorder import Recorder
 from bot.company import erasing as of_company
 from bot.erasure.copies import Copies, no_copies
 from bot.erasure.memories import Forgetting
+from bot.erasure.people import PersonErasure
 from bot.erasure.service import Eraser, Erasure
 from bot.erasure.work import NOTHING_BEYOND, Beyond, Tell, Work
 from bot.files.blobs import BlobFolder
@@ -23,6 +25,7 @@ from bot.gateway.channel import Channel, KeepsCopies
 from bot.gateway.operations import OutboundOp, Reply
 from bot.intake import erasing as of_intake
 from bot.kernel.clock import Clock
+from bot.kernel.erasing import Erased
 from bot.kernel.errors import PermanentError, TransientError
 from bot.kernel.ids import BlobHash, BootId, DocumentId, OutboxId, PersonId
 from bot.knowledge import store as documents
@@ -36,7 +39,9 @@ from bot.outbox.service import Outbox
 from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.outbox.tables import outbox as outbox_table
+from bot.people import erasing as of_roster
 from bot.people import store as people
+from bot.people.model import Person
 from bot.scheduler import erasing as of_scheduler
 from bot.sessions import erasing as of_sessions
 from bot.storage.database import Tx
@@ -70,6 +75,21 @@ def forgetting(store: Store, ring: Callable[[], None], copies: Copies = no_copie
     """Forgetting memories: what people's rights over them end in."""
     key = tombstone_key(store.audit_key)
     return Forgetting(store.database, store.recorder, store.clock, key, REDACTORS, ring, copies)
+
+
+def of_people(store: Store, ring: Callable[[], None], copies: Copies = no_copies) -> PersonErasure:
+    """Erasing what is held of somebody who has left. The roster is the last room: the others look up their accounts."""
+
+    def of_the_audit(tx: Tx, person: Person, now: datetime) -> Erased:
+        return of_audit.of_person(tx, person.id, now)
+
+    rooms = (
+        of_intake.of_person, of_outbox.of_person, of_scheduler.of_owner(store.recorder), of_sessions.of_person,
+        of_the_audit, of_roster.of_person,
+    )  # fmt: skip
+    return PersonErasure(
+        store.database, store.recorder, store.clock, erasure(store, ring), forgetting(store, ring, copies), rooms, ring
+    )
 
 
 def tombstone_key(audit_key: bytes) -> bytes:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from bot.app import rights, status
 from bot.app.backups import Backups
+from bot.app.erasing import of_people
 from bot.app.knowledge import Knowledge
 from bot.app.ledger import buttons
 from bot.app.opening import Store
@@ -18,6 +19,7 @@ from bot.app.recall import Remembering
 from bot.app.rooms import VERSION, Rooms
 from bot.app.settings import backup_folder, derived_key, specialists
 from bot.backup.making import listed
+from bot.erasure.people import PersonErasure
 from bot.files.blobs import BlobFolder
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
@@ -75,6 +77,7 @@ def opened(rooms: Rooms) -> Server:
             remembered(rooms.remembering, rooms.forgetting, settings),
             documents(rooms.knowledge, settings, rooms.work),
             linking(store, settings, rooms.intake, rooms.outbox, rooms.tasks.ring),
+            of_people(store, rooms.tasks.ring, rooms.backups.copies),
             rooms.ledger.clerk("web"), rooms.scheduling.desk, rooms.chain,
             house(settings, rooms.shown, rooms.backups, rooms.tasks.ring), rooms.meter,
             chats(store, settings, rooms.channels, rooms.remembering.indexing.bring),
@@ -102,6 +105,7 @@ def pages(
     remembered: Remembered,
     documents: Documents,
     linking: Linking,
+    erasing: PersonErasure,
     clerk: Clerk,
     desk: ScheduleDesk,
     chain: ChainCheck,
@@ -112,8 +116,8 @@ def pages(
     """Of the console."""
     store.recorder.listen(hub.written)
     rooms = PageRooms(
-        store.database, store.recorder, store.clock, hub, send, status, remembered, documents, linking, clerk, desk,
-        chain, house, meter, chats,
+        store.database, store.recorder, store.clock, hub, send, status, remembered, documents, linking, erasing, clerk,
+        desk, chain, house, meter, chats,
     )  # fmt: skip
     return console.routes(rooms, visitors, settings.company.name, version, refuse)
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from bot.audit.tables import audit, content
 from bot.kernel.erasing import Erased, Span, Words
+from bot.kernel.ids import PersonId
 from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
 
@@ -22,6 +23,17 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
     done = tx.execute(
         content.update()
         .where(content.c.id.in_(texts), content.c.erased_at.is_(None))
+        .values(salt=None, text=None, erased_at=now)
+    )
+    return Erased((("audit_texts", done.rowcount),))
+
+
+def of_person(tx: Tx, person: PersonId, now: datetime) -> Erased:
+    """The texts of what they did."""
+    own = sa.and_(audit.c.actor_kind == "person", audit.c.actor == person, audit.c.content_id.is_not(None))
+    done = tx.execute(
+        content.update()
+        .where(content.c.id.in_(sa.select(audit.c.content_id).where(own)), content.c.erased_at.is_(None))
         .values(salt=None, text=None, erased_at=now)
     )
     return Erased((("audit_texts", done.rowcount),))

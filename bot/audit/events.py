@@ -286,6 +286,16 @@ class PersonExported(Payload):
 
 
 @dataclass(frozen=True, slots=True)
+class PersonErased(Payload):
+    """What was held of somebody who had left is being erased, or is: `company_too` what the company might see of it."""
+
+    type = "person_erased"
+    person: PersonId
+    step: Literal["begun", "done"]
+    company_too: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PersonPaired(Payload):
     type = "person_paired"
     person: PersonId
@@ -451,7 +461,7 @@ class ErasureDone(Payload):
     `until` a day; None: until somebody deletes it, or there is none."""
 
     type = "erasure_done"
-    why: Literal["session", "summary", "retention", "memory"]
+    why: Literal["session", "summary", "retention", "memory", "person"]
     messages: int
     events: int
     replies: int

@@ -166,6 +166,7 @@ _SENTENCES: dict[str, Callable[[Payload], str]] = {
         "stopped": "stopped what was being answered",
     }.get(str(p["change"]), plain(p["change"])),
     "session_erased": lambda p: f"erased what was stored of the conversation ({p['why']}, {count(p['rows'], 'row')})",
+    "person_erased": lambda p: f"erasing what is held of {p['person']}: {plain(p['step'])}",
     "person_exported": lambda p: f"gathered all that is held about {p['person']}",
     "pairing_code": lambda p: f"pairing code: {plain(p['step'])}" + (f" on {p['channel']}" if p["channel"] else ""),
     "pairing_requested": lambda p: f"request to be let in on {p['channel']}: {plain(p['step'])}",

@@ -111,7 +111,7 @@ async def _offline(
     loaded: Loaded, op: str, fields: Mapping[str, object], seen: Callable[[Answer], None] = lambda _: None
 ) -> list[Answer]:
     from bot import app
-    from bot.control import ops, ops_backup, ops_export, ops_sessions, ops_tasks
+    from bot.control import ops, ops_backup, ops_erase, ops_export, ops_sessions, ops_tasks
     from bot.kernel.clock import SystemClock
     from bot.kernel.ids import BootId
     from bot.kernel.logs import Redactor
@@ -159,7 +159,10 @@ async def _offline(
                 store, forgetting, lambda: None, local_person=loaded.settings.channels.terminal.person
             )
             exporting = ops_export.Exporting(store.database, store.recorder)
+            of_people = app.erasing.of_people(store, lambda: None, backups.copies)
+            erasing = ops_erase.Erasing(store.database, of_people, alone=True)
             handlers = {**handlers, **tasks, **own, **keeping.handlers(), **exporting.handlers(), **memories}
+            handlers |= erasing.handlers()
             if op.startswith("knowledge."):
                 async with app.knowledge.operations(store, loaded.settings) as documents:
                     await documents[op](peer, {"op": op, **fields})

@@ -27,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     unlink = actions.add_parser("unlink", help="take back that an account is a person's; signs them out everywhere")
     unlink.add_argument("id", help="of the person")
     unlink.add_argument("account", help="as `people list` shows it: CHANNEL:ADDRESS")
+    erase = actions.add_parser("erase", help="erase what is held of somebody who has left; without --yes: how much")
+    erase.add_argument("id", help="of the person")
+    erase.add_argument("--company-too", action="store_true", help="also what the company sees of what they said")
+    erase.add_argument("--yes", action="store_true", help="do it: it cannot be undone")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
             print("deactivated")
             if isinstance(handed, dict):
                 print(_handed(handed, args.to))
+        case "erase":
+            print(_erased(args))
         case "edit":
             departments = None if args.departments is None else [each for each in args.departments.split(",") if each]
             person = ask(args, "people.edit", id=args.id, name=args.name, role=args.role, departments=departments)
@@ -58,6 +64,22 @@ def run(args: argparse.Namespace) -> int:
             person = ask(args, "people.unlink", id=args.id, channel=channel, address=address)
             _print([_person(person["person"])], "")  # type: ignore[arg-type]
     return 0
+
+
+def _erased(args: argparse.Namespace) -> str:
+    if not args.yes:
+        held = ask(args, "erase.look", id=args.id)["held"]
+        return f"would be erased: {_counts(held)}. With --yes it is."
+    answer = ask(args, "erase.begin", id=args.id, company_too=args.company_too)
+    when = "when the daemon runs again" if answer["later"] else "now, in the background"
+    receipt = "`openexecutive audit show --type erasure_done`"
+    return f"is erased {when}: {_counts(answer['held'])}. Then there is a receipt: {receipt}."
+
+
+def _counts(held: object) -> str:
+    assert isinstance(held, dict)  # noqa: S101 - for the type checker
+    named = {"memories": "memories of theirs", "company": "memories that the company sees (only with --company-too)"}
+    return ", ".join(f"{count} {named.get(name, name)}" for name, count in held.items() if count) or "nothing"
 
 
 def _handed(counts: Answer, to: str) -> str:

@@ -20,7 +20,7 @@ from bot.erasure.copies import Copies, sent_there
 from bot.erasure.service import FINISH, LANE
 from bot.erasure.words import Phrases
 from bot.kernel.clock import Clock
-from bot.kernel.erasing import Words, without
+from bot.kernel.erasing import Erased, Words, without
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, MessageId, OutboxId, SessionId, TurnId
 from bot.kernel.values import dataclass
@@ -155,19 +155,25 @@ class Forgetting:
 
     def message_in(self, tx: Tx, message: MessageId, now: datetime) -> None:
         """Have all of a message go, and what repeats it. After a restore; see `replay`."""
-        said = transcript.by_ids(tx.connection, [message])[message]
-        session = turns.session_of(tx.connection, said.turn)
-        phrases = Phrases([], [said.body.text])
+        self.messages_in(tx, [message], now)
+
+    def messages_in(self, tx: Tx, messages: Sequence[MessageId], now: datetime) -> Erased:
+        """Have all of some messages of one conversation go, with their files, and what repeats them. Returns what of
+        it is left in files: whoever asks has that rewritten."""
+        said = list(transcript.by_ids(tx.connection, messages).values())
+        sessions = {turns.session_of(tx.connection, each.turn) for each in said}
+        phrases = Phrases([], [each.body.text for each in said])
         words = Words(
             phrases.may_tell,
             phrases.tells,
             phrases.holds,
             frozenset(),
-            frozenset() if session is None else frozenset({session}),
+            frozenset(each for each in sessions if each is not None),
             {},
             everywhere=False,
-            turns=frozenset({said.turn}),
-            quotes={message: (said.body.text,)},
+            turns=frozenset(each.turn for each in said),
+            quotes={each.id: (each.body.text,) for each in said if each.body.text},
+            files=frozenset(file.blob for each in said for file in each.files if file.blob is not None),
         )
         found = self._redaction(tx.connection, words, now)
         follow(tx, self.recorder, dict(found.messages), (), now)
@@ -175,6 +181,7 @@ class Forgetting:
             tx.execute(statement)
         unindex(tx)
         note(tx, "message", [each for each, _ in found.messages], now)
+        return found.erased
 
     def _redaction(self, connection: sa.Connection, words: Words, now: datetime) -> Redaction:
         found = Redaction()
@@ -182,7 +189,8 @@ class Forgetting:
             found += redactor(connection, words, now)
             if number == 0:
                 first = min((*found.turns, *words.turns), default=None)
-                words = replace(words, turns=words.turns | found.turns, first=first, files=found.erased.blobs)
+                files = words.files | found.erased.blobs
+                words = replace(words, turns=words.turns | found.turns, first=first, files=files)
         return found
 
     def _finish(self, tx: Tx, found: Vanishing, actor: Actor, now: datetime) -> None:

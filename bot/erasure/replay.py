@@ -14,9 +14,10 @@ import sqlalchemy as sa
 from bot.audit.events import Actor
 from bot.erasure.journal import Entry, entries, instant
 from bot.erasure.memories import Forgetting
+from bot.erasure.people import PersonErasure
 from bot.erasure.service import Erasure
 from bot.kernel.erasing import FORGOTTEN
-from bot.kernel.ids import ClaimId, DocumentId, MessageId, SessionId
+from bot.kernel.ids import ClaimId, DocumentId, MessageId, PersonId, SessionId
 from bot.kernel.values import dataclass
 from bot.memory import store
 from bot.memory.erasing import note
@@ -38,7 +39,7 @@ class Replayed:
     documents: int
 
 
-async def replay(erasure: Erasure, forgetting: Forgetting, told: Sequence[Entry]) -> Replayed:
+async def replay(erasure: Erasure, forgetting: Forgetting, people: PersonErasure, told: Sequence[Entry]) -> Replayed:
     """`told`: the journal beside the backup."""
     database = forgetting.database
     known = {_key(each) for each in await database.read(entries, long=True)}
@@ -52,6 +53,9 @@ async def replay(erasure: Erasure, forgetting: Forgetting, told: Sequence[Entry]
     sessions = await database.read(present, long=True)
     for session in sessions:
         await erasure.session(session, ACTOR, REASON, approved_too=False)
+    for entry in new:
+        if entry["what"] == "person":
+            await people.again(PersonId(entry["id"]))
     removed = 0
     for entry in new:
         if entry["what"] == "document":

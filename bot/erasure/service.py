@@ -50,18 +50,24 @@ class Erasure:
         def unit(tx: Tx) -> Mapping[str, int]:
             _must_exist(tx, session)
             now = self.clock.now()
-            count = self._documents(tx, session, actor, now, approved_too=approved_too)
-            erased = self._erase(tx, [Span(session)], now) + Erased((("documents", count),))
-            counts = dict(erased.counts)
+            erased = self.erase_in(tx, session, actor, reason, now, approved_too=approved_too)
             self._finish(tx, f"session:{session}", "session", session, erased, now)
-            payload = SessionErased("session", sum(counts.values()), None)
-            self.recorder.record(tx, Record(payload, actor, session, text=reason))
-            return counts
+            return dict(erased.counts)
 
         counts = await self.database.write(unit)
         self.ring()
         self.documents.ring()
         return counts
+
+    def erase_in(
+        self, tx: Tx, session: SessionId, actor: Actor, reason: str, now: datetime, *, approved_too: bool = False
+    ) -> Erased:
+        """The same in the caller's transaction, who has the files rewritten."""
+        count = self._documents(tx, session, actor, now, approved_too=approved_too)
+        erased = self._erase(tx, [Span(session)], now) + Erased((("documents", count),))
+        payload = SessionErased("session", sum(number for _, number in erased.counts), None)
+        self.recorder.record(tx, Record(payload, actor, session, text=reason))
+        return erased
 
     async def document(self, document_id: DocumentId, actor: Actor) -> bool:
         """Begin the removal of a document. False if there is none of this id, or it is being removed."""

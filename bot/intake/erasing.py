@@ -4,7 +4,7 @@ forgotten: the sentences that tell them, and files in which they stand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -30,6 +30,7 @@ from bot.gateway.redacting import body_without
 from bot.intake.tables import InState, inbox
 from bot.kernel.erasing import Erased, Span, Words
 from bot.kernel.ids import BlobHash
+from bot.people.model import Person
 from bot.sessions.tables import TurnState, turn
 from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
@@ -46,6 +47,15 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
     where = [inbox.c.session_id == span.session, inbox.c.address.is_distinct_from(ERASED)]
     if span.before is not None:
         where += [inbox.c.received_at < span.before, inbox.c.state.not_in(_WAITING)]
+    return _emptied(tx, where, now)
+
+
+def of_person(tx: Tx, person: Person, now: datetime) -> Erased:
+    """What came from them, wherever they said it."""
+    return _emptied(tx, [inbox.c.person_id == person.id, inbox.c.address.is_distinct_from(ERASED)], now)
+
+
+def _emptied(tx: Tx, where: Sequence[sa.ColumnElement[bool]], now: datetime) -> Erased:
     rows = tx.execute(sa.select(inbox.c.seq, inbox.c.event, inbox.c.state, inbox.c.reason).where(*where)).all()
     blobs: set[BlobHash] = set()
     for row in rows:

@@ -176,21 +176,32 @@ def chain(connection: sa.Connection, visible: Visible, of: Claim) -> Chain:
     return Chain(tuple(sorted(before, key=lambda each: (each.said_at, each.id))), tuple(after))
 
 
-def rivals(connection: sa.Connection, visible: Visible, of: Claim) -> list[Claim]:
-    """What else stands on its subject, where it was said and for the company, as far as the scope sees it."""
-    stands = sa.and_(among(claim.c.status, STANDING), claim.c.subject == of.subject, claim.c.id != of.id)
-    where_said = sa.and_(
-        exactly(claim.c.visibility, Visibility.SESSION.value),
-        claim.c.session_id == of.session,
-        claim.c.audience_epoch == of.audience_epoch,
-    )
-    found: list[Claim] = []
-    for where in (where_said, exactly(claim.c.visibility, Visibility.COMPANY.value)):
-        rows = connection.execute(
-            sa.select(claim).where(where, stands, reading.condition(visible, Purpose.REVIEW)).limit(LONGEST_CHAIN)
+_ON_SUBJECT = sa.union(
+    *(
+        sa.select(claim.c.id).where(
+            where, among(claim.c.status, STANDING), claim.c.subject == sa.bindparam("subject", type_=sa.Text)
         )
-        found += map(claim_of, rows)
-    return sorted(found, key=lambda each: (each.said_at, each.id))
+        for where in (
+            sa.and_(
+                exactly(claim.c.visibility, Visibility.SESSION.value),
+                claim.c.session_id == sa.bindparam("session", type_=sa.Text),
+                claim.c.audience_epoch == sa.bindparam("epoch", type_=sa.Integer),
+            ),
+            exactly(claim.c.visibility, Visibility.COMPANY.value),
+        )
+    )
+)
+
+
+def rivals(connection: sa.Connection, visible: Visible, some: Sequence[Claim]) -> dict[ClaimId, list[Claim]]:
+    """What else stands on the subject of each, where it was said and for the company, as far as the scope sees it."""
+    found: dict[ClaimId, list[ClaimId]] = {}
+    for of in some:
+        asked = {"subject": of.subject, "session": of.session, "epoch": of.audience_epoch}
+        ids = connection.execute(_ON_SUBJECT, asked).scalars()
+        found[of.id] = [ClaimId(each) for each in ids if each != of.id]
+    seen = reading.by_ids(connection, visible, Purpose.REVIEW, sorted({each for ids in found.values() for each in ids}))
+    return {of: [seen[each] for each in sorted(ids) if each in seen] for of, ids in found.items()}
 
 
 def from_message(connection: sa.Connection, visible: Visible, source: MessageId) -> list[Claim]:

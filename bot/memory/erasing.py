@@ -50,6 +50,15 @@ def eraser(recorder: Recorder) -> Callable[[Tx, Span, datetime], Erased]:
     return erase
 
 
+def let_persons_stand(tx: Tx, recorder: Recorder, messages: Sequence[MessageId], now: datetime) -> int:
+    """What rests on these messages stays without their words: a person stands for it. Returns how many memories."""
+    ids = tx.execute(
+        sa.select(evidence.c.claim_id).where(evidence.c.message_id.in_(list(messages))).distinct()
+    ).scalars()
+    found = [store.get(tx.connection, ClaimId(each)) for each in ids.all()]
+    return sum(_let_a_person_stand(tx, recorder, each, now) for each in found if each is not None)
+
+
 def note(tx: Tx, what: str, ids: Sequence[str], now: datetime) -> None:
     """Note what was erased, by id, so that it is erased again after a restore."""
     if ids:

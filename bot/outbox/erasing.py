@@ -14,6 +14,7 @@ from bot.gateway.operations import Ask, Delete, Edit, OpenThread, OutboundOp, Re
 from bot.kernel.erasing import Erased, Span, Words, without
 from bot.kernel.ids import BlobHash, OutboxId
 from bot.outbox.tables import OutState, outbox
+from bot.people.model import Person
 from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
 
@@ -40,6 +41,21 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
         )
     sent = tuple((row.channel, OutboxId(row.id)) for row in rows)
     return Erased((("replies", len(rows)),), frozenset(blobs), sent)
+
+
+def of_person(tx: Tx, person: Person, now: datetime) -> Erased:
+    """What was said to their accounts, and what waits to be: in a conversation only to whom it was."""
+    theirs = [sa.and_(outbox.c.channel == each.channel, outbox.c.address == each.address) for each in person.handles]
+    rows = tx.execute(sa.select(outbox).where(sa.or_(sa.false(), *theirs))).all()
+    for row in rows:
+        waits = row.state not in _ENDED
+        ending = {"state": OutState.PARKED.value, "ended_at": now, "reason": ERASED} if waits else {}
+        op = load_operation(row.op)
+        left = emptied(op) if row.session_id is None else replace(op, path=ReplyPath(op.path.thread, ERASED))
+        statement = outbox.update().where(outbox.c.seq == row.seq)
+        tx.execute(statement.values(op=dump_operation(left), address=ERASED, **ending))
+    alone = [(row.channel, OutboxId(row.id)) for row in rows if row.session_id is None]
+    return Erased((("replies", len(alone)),), sent=tuple(alone))
 
 
 def emptied(op: OutboundOp) -> OutboundOp:

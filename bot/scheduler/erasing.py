@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 import sqlalchemy as sa
 
+from bot.audit.events import Actor
+from bot.audit.recorder import Recorder
 from bot.kernel.erasing import FORGOTTEN, Erased, Words
+from bot.people.model import Person
+from bot.scheduler import store
+from bot.scheduler.model import JobState
 from bot.scheduler.tables import job, occurrence
+from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
+
+ACTOR = Actor("system", "erasure")
+
+
+def of_owner(recorder: Recorder) -> Callable[[Tx, Person, datetime], Erased]:
+    """Removes what somebody had scheduled, with its words."""
+
+    def erase(tx: Tx, owner: Person, now: datetime) -> Erased:
+        found = store.of_owner(tx.connection, owner.id, list(JobState))
+        for each in found:
+            if each.state is not JobState.REMOVED:
+                each = store.change(tx, recorder, each, "removed", ACTOR, now)
+            words = {"title": FORGOTTEN, "payload": {"text": FORGOTTEN}, "session_id": None, "paused_because": None}
+            tx.execute(job.update().where(job.c.id == each.id).values(version=each.version + 1, **words))
+            tx.execute(occurrence.update().where(occurrence.c.job_id == each.id).values(note=None))
+        return Erased((("schedules", len(found)),))
+
+    return erase
 
 
 def redact(connection: sa.Connection, words: Words, now: datetime) -> Redaction:

@@ -15,7 +15,9 @@ from bot.gateway.events import PlaceKind
 from bot.gateway.redacting import body_without
 from bot.kernel.erasing import Erased, Span, Words, without
 from bot.kernel.ids import BlobHash, SessionId, TurnId
-from bot.sessions.tables import OCCUPYING, TurnState, message, participant, place, session, summary, turn
+from bot.people.erasing import NAME
+from bot.people.model import Person
+from bot.sessions.tables import OCCUPYING, TurnState, message, participant, place, presence, session, summary, turn
 from bot.sessions.transcript import File, Said, said_of
 from bot.storage.database import Tx
 from bot.storage.redaction import Redaction
@@ -37,6 +39,25 @@ def erase(tx: Tx, span: Span, now: datetime) -> Erased:
     else:
         tx.execute(session.update().where(session.c.id == span.session).values(erased_before=span.before))
     return Erased((("messages", messages), ("summaries", summaries)), blobs)
+
+
+def of_person(tx: Tx, person: Person, now: datetime) -> Erased:
+    """What they were called where they spoke among others, and by which accounts they took part. That somebody spoke
+    there stays, by an id; so does an account in a room, as long as its platform says that it is there."""
+    for each in person.handles:
+        of_channel = sa.select(session.c.id).where(session.c.channel == each.channel)
+        took_part = (participant.c.address == each.address, participant.c.session_id.in_(of_channel))
+        tx.execute(participant.delete().where(*took_part))
+        alone = sa.select(place.c.key).where(place.c.channel == each.channel, place.c.kind.in_(_ALONE))
+        was_there = sa.or_(presence.c.until.is_not(None), presence.c.place_key.in_(alone))
+        channel = sa.select(place.c.key).where(place.c.channel == each.channel)
+        own = (presence.c.address == each.address, presence.c.place_key.in_(channel), was_there)
+        tx.execute(presence.delete().where(*own))
+    theirs = message.c.person_id == person.id
+    return Erased((("names", tx.execute(message.update().where(theirs).values(speaker=NAME)).rowcount),))
+
+
+_ALONE = (PlaceKind.DIRECT.value, PlaceKind.MAIL.value)
 
 
 _AT_ONCE = 500
@@ -116,6 +137,8 @@ def _without(said: Said, words: Words, now: datetime) -> Redaction:
 
 def _file_without(file: File, words: Words) -> File:
     """A file cannot be changed: one in which the words stand goes, and what was read of it loses them."""
+    if file.blob is not None and file.blob in words.files:
+        return File("", file.media_type, None, None, FILE_FORGOTTEN)
     spans = words.holds(file.text) if file.text and words.may_tell(file.text) else []
     if not spans or file.text is None:
         return file

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from starlette.routing import Route
 
 from bot.audit.recorder import Recorder
+from bot.erasure.people import PersonErasure
 from bot.kernel.clock import Clock
 from bot.kernel.values import dataclass
 from bot.llm.metered import Meter
@@ -62,6 +63,7 @@ class Rooms:
     documents: Documents
     linking: Linking
     """With the roster that it changes."""
+    erasing: PersonErasure
     clerk: Clerk
     desk: ScheduleDesk
     chain: ChainCheck
@@ -80,7 +82,9 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *ChatPage(rooms.database, rooms.clock, rooms.hub, rooms.chats).routes(site),
         *MemoryPages(rooms.database, rooms.recorder, rooms.clock, rooms.remembered).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
-        *DeparturePages(rooms.database, rooms.linking.roster, Departures(rooms.linking.roster)).routes(site),
+        *DeparturePages(rooms.database, rooms.linking.roster, Departures(rooms.linking.roster), rooms.erasing).routes(
+            site
+        ),
         *PeoplePages(rooms.database, rooms.linking.roster, rooms.linking).routes(site),
         *TodayPage(rooms.database, rooms.clerk, rooms.meter, rooms.status).routes(site),
         *SchedulePages(rooms.desk).routes(site),

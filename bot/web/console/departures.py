@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from starlette.routing import Route
 
+from bot.erasure.people import PersonErasure
+from bot.kernel.errors import PermanentError
 from bot.kernel.ids import ClaimId, JobId, PersonId
 from bot.memory.service import Acting
 from bot.orchestrator.leaving import Departures, HandedOver
@@ -21,7 +23,8 @@ from bot.web.refusals import Refusal
 
 
 class DeparturePages:
-    def __init__(self, database: Database, roster: Roster, departures: Departures) -> None:
+    def __init__(self, database: Database, roster: Roster, departures: Departures, erasing: PersonErasure) -> None:
+        self._erasing = erasing
         self._database = database
         self._roster = roster
         self._departures = departures
@@ -32,6 +35,8 @@ class DeparturePages:
             site.page("/people/{id}/leaving", self.leave, method="POST"),
             site.page("/people/{id}/hand-over", self.hand_over, method="POST"),
             site.page("/people/{id}/readmit", self.readmit, method="POST"),
+            site.page("/people/{id}/erase", self.held),
+            site.page("/people/{id}/erase", self.erase, method="POST"),
         ]
 
     async def preview(self, visit: Visit) -> Page:
@@ -55,9 +60,13 @@ class DeparturePages:
         await self._departures.leave(found.id, actor)
         undo = Undo(f"/people/{found.id}/readmit")
         told = f"{found.name} has left: nothing of theirs is let in any more."
-        if visit.field("then") != "hand_over":
-            return Moved(f"/people/{found.id}", Notice(told, undo))
-        return Moved(f"/people/{found.id}", Notice(f"{told} {_told(await self._handed(visit, found.id))}", undo))
+        if not visit.field("to"):
+            return Moved(f"/people/{found.id}/leaving", Notice(told, undo))
+        try:
+            handed = _told(await self._handed(visit, found.id))
+        except PermanentError as error:  # they have left all the same
+            handed = f"Nothing was handed over: {error.message}."
+        return Moved(f"/people/{found.id}/leaving", Notice(f"{told} {handed}", undo))
 
     async def hand_over(self, visit: Visit) -> Moved:
         deciding(visit)
@@ -70,6 +79,21 @@ class DeparturePages:
         after = await self._roster.readmit(found.id, actor)
         text = f"{after.name} may speak again. They sign in anew; what they had scheduled rests until it is resumed."
         return Moved(f"/people/{after.id}", Notice(text))
+
+    async def held(self, visit: Visit) -> Page:
+        """What would be erased of somebody who has left: how many of what, none of its words."""
+        deciding(visit)
+        found = await seen(self._database, visit)
+        held = await self._database.read(lambda c: self._erasing.preview(c, found.id), long=True)
+        backups = len(self._erasing.forgetting.copies())
+        return Page("people/erase.html", {"of": found, "held": held, "backups": backups})
+
+    async def erase(self, visit: Visit) -> Moved:
+        actor = deciding(visit)
+        found = await seen(self._database, visit)
+        await self._erasing.begin(found.id, actor, company_too=visit.field("company_too") == "on")
+        text = f"What is held of {found.name} is being erased. It goes on by itself, also after a restart."
+        return Moved("/people", Notice(text))
 
     async def _handed(self, visit: Visit, person: PersonId) -> HandedOver:
         to = visit.field("to")

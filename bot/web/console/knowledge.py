@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 import sqlalchemy as sa
+from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.files.blobs import BlobFolder
@@ -114,8 +115,8 @@ class KnowledgePage:
         by_domain = [(domain, list(each)) for domain, each in groupby(found, key=lambda one: one.domain or "general")]
         return Page("knowledge/notes.html", {"domains": by_domain, "number": len(found)})
 
-    async def one(self, visit: Visit) -> Page:
-        begin = visit.asked("from")
+    async def one(self, visit: Visit) -> Page | Response:
+        begin, was_reading = visit.asked("from"), visit.partial and bool(visit.asked("reading"))
 
         def query(connection: sa.Connection) -> Mapping[str, object]:
             found = self._document(connection, visit)
@@ -131,6 +132,9 @@ class KnowledgePage:
             }
 
         values = await self._database.read(query)
+        found = values["of"]
+        if was_reading and isinstance(found, Document) and found.status is not Status.READING:
+            return Response("", 200, {"HX-Refresh": "true"})  # there is more to see now
         return Page("knowledge/document.html", {**values, **self._told(visit)}, "document")
 
     async def passages(self, visit: Visit) -> Page:

@@ -79,7 +79,7 @@ class MemoryPage:
         sources = around.sources(connection, view, of.id)
         answers, others = around.answers(connection, view, of.id, MOST_ANSWERS)
         chain = around.chain(connection, view, of)
-        rivals = around.rivals(connection, view, of)
+        rivals = around.rivals(connection, view, [of])[of.id]
         beside = [of, *chain.before, *chain.after, *rivals]
         known = names(
             connection,

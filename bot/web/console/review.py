@@ -13,7 +13,7 @@ from bot.memory import around, reading, service
 from bot.memory.model import Claim, Evidence, Held, Status
 from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import UnclearError
-from bot.sessions.visible import Visible, visible
+from bot.sessions.visible import visible
 from bot.web.console import memory_query, memory_words
 from bot.web.console.memory_acts import NO, YES, MemoryActs, chosen, undo_button
 from bot.web.console.memory_desk import MOST_WAITING, MemoryDesk, names
@@ -76,7 +76,11 @@ class ReviewPage:
             found = service.queue(connection, view, LISTED + 1, before)
             page = [claim for _, claim in found[:LISTED]]
             words = reading.evidence_of_each(connection, view, [each.id for each in page])
-            items = [self._item(connection, view, visit, each, words.get(each.id, ())) for each in page]
+            opposed = [each for each in page if each.status is Status.DISPUTED or Held.OUTRANKED in each.held]
+            against = around.rivals(connection, view, opposed)
+            items = [
+                self._item(connection, visit, each, words.get(each.id, ()), against.get(each.id, ())) for each in page
+            ]
             everyone = [*page, *(other for each in items for other in each.against)]
             wishes = [each.promotion_by for each in page if each.promotion_by is not None]
             return page, {
@@ -104,7 +108,12 @@ class ReviewPage:
         )
 
     def _item(
-        self, connection: sa.Connection, view: Visible, visit: Visit, of: Claim, rests_on: Sequence[Evidence]
+        self,
+        connection: sa.Connection,
+        visit: Visit,
+        of: Claim,
+        rests_on: Sequence[Evidence],
+        against: Sequence[Claim],
     ) -> Item:
         verdicts = self._desk.memories.verdicts(connection, self._desk.acting(visit), of)
         labels = {each.act: each.label for each in memory_words.buttons(of, verdicts)}
@@ -122,6 +131,4 @@ class ReviewPage:
             refused = "It was put before the principals: one of them decides."
         yes = labels.get("promote" if wished and not waits else "accept", "")
         no = labels.get("reject", "") or ("" if waits or wished else labels.get("retract", ""))
-        opposed = of.status is Status.DISPUTED or Held.OUTRANKED in of.held
-        against = tuple(around.rivals(connection, view, of)) if opposed else ()
-        return Item(of, why, yes, no, refused, tuple(rests_on[:MOST_WORDS]), against)
+        return Item(of, why, yes, no, refused, tuple(rests_on[:MOST_WORDS]), tuple(against))

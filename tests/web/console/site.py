@@ -14,7 +14,7 @@ import aiohttp
 from lxml import html
 from yarl import URL
 
-from bot.app.erasing import forgetting
+from bot.app.erasing import forgetting, of_people
 from bot.app.opening import Store
 from bot.erasure.copies import Copy
 from bot.kernel.ids import PersonId
@@ -201,6 +201,7 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
         remembered(desk),
         documents,
         Linking(roster, lambda: None),
+        of_people(Store(rooms.database, rooms.recorder, rooms.clock, KEY), lambda: None),
         clerk,
         schedules,
         chain,

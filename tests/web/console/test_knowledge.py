@@ -272,3 +272,12 @@ async def test_names_and_texts_from_outside_come_out_as_text(site: Site) -> None
         page = await boss.go(path)
         assert "alert(" in page.words
         assert [each.get("src") for each in page.all("main script, main img, main [onerror]")] == []
+
+
+async def test_a_page_that_waited_for_the_reading_is_loaded_anew_when_it_ends(site: Site) -> None:
+    boss = await site.enter("boss")
+    document = await _bring(site, POLICY, "policy.md")
+    asked = await boss.part(f"/knowledge/{document.id}?reading=1")
+    assert asked.headers["HX-Refresh"] == "true"
+    assert "HX-Refresh" not in (await boss.part(f"/knowledge/{document.id}")).headers
+    assert (await boss.go(f"/knowledge/{document.id}?reading=1")).status == 200

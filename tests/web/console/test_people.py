@@ -340,3 +340,34 @@ async def test_names_from_outside_come_out_as_text(site: Site, path: str) -> Non
     assert page.status == 200
     assert "alert(" in page.words
     assert page.all("main script, main img, main [onerror]") == []
+
+
+async def test_what_is_held_of_whoever_has_left_is_erased_after_a_look(site: Site) -> None:
+    await _paired(site)
+    session = await site.desk.room("boss", "bob")
+    await site.desk.said(session, "cleo", "Cleo has a dog.", subject="dog")
+    boss, ada = await site.enter("boss"), await site.enter("ada")
+    await boss.go("/people/cleo/leaving")
+    assert "That comes first" in (await boss.go("/people/cleo/erase")).words
+    assert (await boss.post("/people/cleo/erase")).status == 400
+    page = await boss.post("/people/cleo/leaving", {"then": "hand_over", "to": ""})
+    assert "cleo has left" in page.words
+    page = await boss.go("/people/cleo/erase")
+    assert "1 memory of what cleo said that the company was not shown" in page.words
+    assert "has a dog" not in page.words
+    await ada.go("/people")
+    assert (await ada.go("/people/cleo/erase")).status == 403
+    assert (await ada.post("/people/cleo/erase")).status == 403
+    page = await boss.post("/people/cleo/erase")
+    assert "is being erased" in page.words
+    assert [(by, each["step"]) for by, each in await _audited(site, "person_erased")] == [("boss", "begun")]
+
+
+async def test_who_cannot_take_over_is_said_and_leaving_stands(site: Site) -> None:
+    await _paired(site)
+    boss = await site.enter("boss")
+    await boss.go("/people/cleo/leaving")
+    page = await boss.post("/people/cleo/leaving", {"then": "hand_over", "to": "guest"})
+    assert "cleo has left" in page.words
+    assert "Nothing was handed over" in page.words
+    assert not (await _known(site, "cleo")).active
