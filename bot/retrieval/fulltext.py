@@ -149,7 +149,13 @@ def expression(telling: Sequence[str]) -> str:
     return " OR ".join(parts)
 
 
-def every(column: str, wanted: Sequence[str]) -> str:
-    """An FTS5 query (s3) that finds rows with all of these words in a column; the last may be the beginning of one."""
+def every(column: str, wanted: Sequence[str], *, begun: bool = False) -> str:
+    """An FTS5 query (s3) that finds rows with all of these words in a column. `begun`: the last may be the beginning of
+    one; what begins so is gathered before anything is found, which takes long for a common word."""
     quoted = ['"' + word.replace('"', '""') + '"' for word in wanted]
-    return f"{{{column}}} : (" + " AND ".join([*quoted[:-1], f"{quoted[-1]}*"]) + ")"
+    return f"{{{column}}} : (" + " AND ".join([*quoted[:-1], quoted[-1] + "*" * begun]) + ")"
+
+
+def some(column: str, wanted: Sequence[str]) -> str:
+    """An FTS5 query (s3) that finds rows with any of these words in a column."""
+    return f"{{{column}}} : (" + " OR ".join('"' + word.replace('"', '""') + '"' for word in wanted) + ")"

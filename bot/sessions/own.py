@@ -17,14 +17,18 @@ from bot.kernel.ids import MessageId, SessionId
 from bot.kernel.scope import PersonScope
 from bot.kernel.values import dataclass
 from bot.people.tables import handle
-from bot.retrieval.fulltext import every, words
+from bot.retrieval.fulltext import every, some, words
 from bot.retrieval.tables import RECALL_TEXT, recall_row
 from bot.sessions.tables import message, place, presence, session, thread, turn
 from bot.sessions.transcript import Said, said_of
-from bot.sessions.visible import visible
 
 MOST_WORDS = 8
 """Of a question; all of them must be there."""
+SHORTEST_BEGINNING = 3
+"""Letters of a word that may be one's beginning."""
+MOST_LOOKED_AT = 5_000
+FEW = 200
+"""Conversations that are named in the search itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +56,43 @@ class Passage:
     channel: str
     place: str
     said: Said
-    key: int
-    """Where a search goes on after it."""
 
 
-def sessions(
-    connection: sa.Connection, scope: PersonScope, limit: int, before: str | None = None, channel: str | None = None
-) -> list[Own]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    passages: tuple[Passage, ...]
+    more: int | None
+    """Where the search goes on; None where it has seen everything."""
+
+
+def sessions(connection: sa.Connection, scope: PersonScope, limit: int, before: str | None = None) -> list[Own]:
     """Those in which something happened last come first; `before` is the `newest` of an earlier one."""
-    there = sa.and_(
-        turn.c.started_at >= presence.c.since,
-        sa.or_(presence.c.until.is_(None), turn.c.started_at < presence.c.until),
-    )
     last = (
         sa.select(turn.c.id)
-        .where(turn.c.session_id == session.c.id, there)
+        .where(turn.c.session_id == session.c.id, _at(turn.c.started_at))
         .order_by(turn.c.id.desc())
         .limit(1)
         .correlate(session, presence)
         .scalar_subquery()
     )
-    opened = sa.and_(
-        session.c.opened_at >= presence.c.since,
-        sa.or_(presence.c.until.is_(None), session.c.opened_at < presence.c.until),
-    )
-    newest = sa.func.max(sa.func.coalesce(last, sa.case((opened, session.c.id))))
-    mine = (
-        sa.select(session.c.id, newest.label("newest"))
+    opened = sa.case((_at(session.c.opened_at), session.c.id))
+    # Made once: written into what follows, it would be looked up again wherever it is named.
+    each = (
+        sa.select(session.c.id, sa.func.coalesce(last, opened).label("newest"))
         .select_from(_rooms())
-        .where(handle.c.person_id == scope.person, session.c.channel == channel if channel else sa.true())
-        .group_by(session.c.id)
+        .where(handle.c.person_id == scope.person)
+        .cte("each_one")
+        .prefix_with("MATERIALIZED")
+    )
+    newest = sa.func.max(each.c.newest)
+    mine = (
+        sa.select(each.c.id, newest.label("newest"))
+        .group_by(each.c.id)
         .having(newest < before if before is not None else newest.is_not(None))
         .order_by(sa.desc("newest"))
         .limit(limit)
-    ).subquery("mine")
+        .subquery("mine")
+    )
     query = _described(scope).add_columns(mine.c.newest, sa.func.coalesce(turn.c.started_at, session.c.opened_at,
         type_=session.c.opened_at.type).label("at"))  # fmt: skip
     rows = connection.execute(
@@ -99,10 +106,7 @@ def sessions(
 def get(connection: sa.Connection, scope: PersonScope, session_id: SessionId) -> Own | None:
     """None where they never were."""
     row = connection.execute(
-        _described(scope).where(
-            session.c.id == session_id,
-            session.c.id.in_(sa.select(session.c.id).select_from(_rooms()).where(handle.c.person_id == scope.person)),
-        )
+        _described(scope).where(session.c.id == session_id, sa.exists(_in_room_of(scope, session.c.id)))
     ).first()
     return None if row is None else _own(row, row.id, row.opened_at)
 
@@ -129,7 +133,7 @@ def said_in(
     """What was said there while they were there, the newest first; `before` is the id of an earlier message, which is
     left out unless `itself`."""
     order = (message.c.history_epoch, message.c.turn_id, message.c.position)
-    query = sa.select(message).where(message.c.session_id == session_id, _theirs(connection, scope))
+    query = sa.select(message).where(message.c.session_id == session_id, _theirs(scope))
     if before is not None:
         at = sa.select(*order).where(message.c.id == before, message.c.session_id == session_id)
         here = sa.tuple_(*order)
@@ -138,30 +142,59 @@ def said_in(
     return [said_of(row) for row in rows]
 
 
-def find(
-    connection: sa.Connection, scope: PersonScope, question: str, limit: int, before: int | None = None
-) -> list[Passage]:
-    """Messages that have all words of the question, or words that begin like the last, the newest first."""
+def find(connection: sa.Connection, scope: PersonScope, question: str, limit: int, before: int | None = None) -> Found:
+    """Messages that have all words of the question, or if there are none, all but the last and one that begins like it;
+    the newest first. `before` is where an earlier search goes on. At most `MOST_LOOKED_AT` of everybody's are looked
+    at; of a person with few conversations only these are searched at all."""
     wanted = list(dict.fromkeys(words(question)))[:MOST_WORDS]
     if not wanted:
-        return []
+        return Found((), None)
+    found = _find(connection, scope, every("text", wanted), limit, before)
+    if found.passages or found.more is not None or len(wanted[-1]) < SHORTEST_BEGINNING:
+        return found
+    return _find(connection, scope, every("text", wanted, begun=True), limit, before)
+
+
+def _find(connection: sa.Connection, scope: PersonScope, asked: str, limit: int, before: int | None) -> Found:
+    rooms = sa.select(session.c.id).select_from(_rooms()).where(handle.c.person_id == scope.person).distinct()
+    spaces = list(connection.execute(rooms.limit(FEW + 1)).scalars())
+    if not spaces:
+        return Found((), None)
+    if len(spaces) <= FEW:
+        asked = f"{some('space', spaces)} AND ({asked})"
     matched = RECALL_TEXT.newest().subquery("matched")
+    looked = (
+        sa.select(matched.c.key)
+        .where(matched.c.key < before if before is not None else sa.true())
+        .limit(MOST_LOOKED_AT)
+        .cte("looked_at")
+        .prefix_with("MATERIALIZED")
+    )
     query = (
         sa.select(message, session.c.channel, place.c.title, recall_row.c.seq)
         .select_from(
-            matched.join(recall_row, recall_row.c.seq == matched.c.key)
+            looked.join(recall_row, recall_row.c.seq == looked.c.key)
             .join(message, message.c.id == recall_row.c.ref)
             .join(session, session.c.id == message.c.session_id)
             .join(place, place.c.key == session.c.place_key)
         )
-        .where(recall_row.c.kind == "turn", message.c.deleted_at.is_(None), _theirs(connection, scope))
-        .order_by(matched.c.key.desc())
-        .limit(limit)
+        .where(
+            recall_row.c.kind == "turn",
+            recall_row.c.space.in_(rooms),
+            message.c.deleted_at.is_(None),
+            _theirs(scope),
+        )
+        .order_by(looked.c.key.desc())
+        .limit(limit + 1)
     )
-    if before is not None:
-        query = query.where(matched.c.key < before)
-    rows = connection.execute(query, {"words": every("text", wanted)})
-    return [Passage(SessionId(row.session_id), row.channel, row.title, said_of(row), row.seq) for row in rows]
+    rows = connection.execute(query, {"words": asked}).all()
+    found = [Passage(SessionId(row.session_id), row.channel, row.title, said_of(row)) for row in rows[:limit]]
+    if len(rows) > limit:
+        return Found(tuple(found), rows[limit - 1].seq)
+    count, last = connection.execute(
+        sa.select(sa.func.count(), sa.func.min(looked.c.key)).select_from(looked), {"words": asked}
+    ).one()
+    return Found(tuple(found), last if count == MOST_LOOKED_AT else None)
 
 
 def _rooms() -> sa.FromClause:
@@ -172,11 +205,30 @@ def _rooms() -> sa.FromClause:
     )
 
 
-def _theirs(connection: sa.Connection, scope: PersonScope) -> sa.ColumnElement[bool]:
-    view = visible(connection, scope)
-    answered = view.within(message.c.session_id, message.c.audience_epoch, message.c.recorded_at)
-    said = view.within(message.c.session_id, message.c.audience_epoch, message.c.sent_at)
-    return sa.and_(answered, sa.or_(message.c.person_id == scope.person, said))
+def _at(time: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+    """The account was in the room then."""
+    return sa.and_(presence.c.since <= time, sa.or_(presence.c.until.is_(None), presence.c.until > time))
+
+
+def _in_room_of(scope: PersonScope, session_id: sa.ColumnElement[str]) -> sa.Select[int]:
+    """Where an account of the person is or was in a session's room: looked up from the session."""
+    return (
+        sa.select(sa.literal(1))
+        .select_from(
+            _session.join(presence, presence.c.place_key == _session.c.place_key).join(
+                handle, sa.and_(handle.c.channel == _session.c.channel, handle.c.address == presence.c.address)
+            )
+        )
+        .where(_session.c.id == session_id, handle.c.person_id == scope.person)
+    )
+
+
+_session = session.alias("its_session")
+
+
+def _theirs(scope: PersonScope) -> sa.ColumnElement[bool]:
+    heard = sa.or_(message.c.person_id == scope.person, presence.c.since <= message.c.sent_at)
+    return sa.exists(_in_room_of(scope, message.c.session_id).where(_at(message.c.recorded_at), heard))
 
 
 def _described(scope: PersonScope) -> sa.Select[Any]:

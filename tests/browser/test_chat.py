@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Enter, Shoot
 from tests.browser.test_every_page import grave
@@ -56,10 +56,10 @@ def test_shift_and_enter_begins_a_line(enter: Enter) -> None:
 def test_a_file_goes_along_and_can_be_taken_out_again(enter: Enter) -> None:
     page = enter("marta").go("/chat")
     begin(page)
-    plan, other = (
+    files: list[FilePayload] = [
         {"name": name, "mimeType": "text/plain", "buffer": b"The rent is 900."} for name in ("plan.txt", "b.txt")
-    )
-    page.locator("#file").set_input_files([plan, other])
+    ]
+    page.locator("#file").set_input_files(files)
     expect(page.locator("#files li progress")).to_have_count(0)
     page.locator("#files li", has_text="b.txt").get_by_role("button", name="Remove").click()
     say(page, "What does the plan say of the rent?")

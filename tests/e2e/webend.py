@@ -9,6 +9,7 @@ import socket
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.error import URLError
 
 import aiohttp
@@ -92,11 +93,11 @@ class WebEnd:
         link = str(answered["link"])
         async with session.get(link) as page:
             form = html.fromstring(await page.text())
-        (csrf,) = form.xpath("//input[@name='csrf']/@value")
+        csrf = form.cssselect("input[name=csrf]")[0].get("value")
         async with session.post(link, data={"csrf": csrf}, allow_redirects=False) as entered:
             cookie = entered.cookies["oe"].value
         async with session.get(f"{self._url}/chat", headers={"Cookie": f"oe={cookie}"}) as page:
-            talk = html.fromstring(await page.text()).cssselect("[data-chat]")[0]
+            talk: Any = html.fromstring(await page.text()).cssselect("[data-chat]")[0]
         return Tab(talk.get("data-chat"), talk.get("data-csrf"), cookie)
 
     def arrived(self) -> Iterator[Arrived]:
@@ -105,7 +106,7 @@ class WebEnd:
             request = urllib.request.Request(f"{self._url}{tab.path}", headers={"Cookie": f"oe={tab.cookie}"})
             try:
                 with urllib.request.urlopen(request, timeout=PATIENCE) as page:
-                    said = html.fromstring(page.read()).cssselect("li.theirs .words")
+                    said: list[Any] = html.fromstring(page.read()).cssselect("li.theirs .words")
             except (URLError, OSError):
                 continue
             texts = [re.sub(r"\s+", " ", " ".join(each.itertext())) for each in said]

@@ -63,7 +63,11 @@ async def index(desk: Desk) -> None:
 
 async def found(desk: Desk, who: str, words: str, limit: int = 50, before: int | None = None) -> list[str]:
     hits = await desk.rooms.database.read(lambda c: own.find(c, person(who), words, limit, before))
-    return [each.said.body.text for each in hits]
+    return [each.said.body.text for each in hits.passages]
+
+
+async def search(desk: Desk, who: str, words: str, before: int | None) -> own.Found:
+    return await desk.rooms.database.read(lambda c: own.find(c, person(who), words, 50, before))
 
 
 async def test_a_conversation_of_two_is_there_for_the_one_alone(desk: Desk) -> None:
@@ -123,8 +127,27 @@ async def test_lists_and_texts_go_on_where_they_ended(desk: Desk) -> None:
     assert [each.id for each in await listed(desk, "ada", 1, first[0].newest)] == [session]
     await index(desk)
     hits = await desk.rooms.database.read(lambda c: own.find(c, person("ada"), "number", 2))
-    assert [each.said.body.text for each in hits] == ["number 3", "number 2"]
-    assert await found(desk, "ada", "number", 2, hits[-1].key) == ["number 1", "number 0"]
+    assert [each.said.body.text for each in hits.passages] == ["number 3", "number 2"]
+    assert await found(desk, "ada", "number", 2, hits.more) == ["number 1", "number 0"]
+
+
+async def test_a_search_among_many_goes_on_where_it_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, other = await desk.alone("ada"), await desk.alone("bob")
+    await desk.spoke(session, "ada", "our word")
+    for number in range(5):
+        await desk.spoke(other, "bob", f"his word {number}")
+    await index(desk)
+    monkeypatch.setattr(own, "MOST_LOOKED_AT", 2)
+    assert await found(desk, "ada", "word") == ["our word"], "with few conversations only these are looked at"
+    monkeypatch.setattr(own, "FEW", 0)
+    seen: list[str] = []
+    more: int | None = None
+    for _ in range(4):
+        hits = await search(desk, "ada", "word", more)
+        seen += [each.said.body.text for each in hits.passages]
+        more = hits.more
+    assert seen == ["our word"]
+    assert more is None
 
 
 @pytest.mark.parametrize("words", ['"', "text:", "a OR", "NEAR(", "*", "", "-", "runway AND", "{space} : x"])

@@ -126,7 +126,7 @@ class ChatPage:
             found = conversation.read(connection, visit.scope, session, thread, before)
             return found, own.sessions(connection, visit.scope, BESIDE)
 
-        found, beside = await self._database.read(query)
+        found, beside = await self._database.read(query, long=True)
         values: dict[str, object] = {
             "chat": chat,
             "lines": await conversation.drawn(found, chat),
@@ -146,12 +146,14 @@ class ChatPage:
         if asked:
             await self._chats.bring()
             key = int(before) if before.isascii() and before.isdigit() else None
-            hits = await self._database.read(lambda c: own.find(c, visit.scope, asked, FOUND + 1, key))
-            values["found"] = [self._hit(each, asked) for each in hits[:FOUND]]
-            values["more"] = hits[FOUND - 1].key if len(hits) > FOUND else None
+            hits = await self._database.read(lambda c: own.find(c, visit.scope, asked, FOUND, key), long=True)
+            values["found"] = [self._hit(each, asked) for each in hits.passages]
+            values["more"] = hits.more
             values["sessions_listed"] = []
         else:
-            found = await self._database.read(lambda c: own.sessions(c, visit.scope, LISTED + 1, before or None))
+            found = await self._database.read(
+                lambda c: own.sessions(c, visit.scope, LISTED + 1, before or None), long=True
+            )
             values["sessions_listed"] = [self._entry(each) for each in found[:LISTED]]
             values["more"] = found[LISTED - 1].newest if len(found) > LISTED else None
         return Page("chat/all.html", values, "rows")

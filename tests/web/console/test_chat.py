@@ -68,11 +68,11 @@ class Chat:
 class Web:
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.url = f"http://127.0.0.1:{core.daemon.web_port}"
+        self.url = core.daemon.doors._console_address() or ""
         self._browsers: list[Browser] = []
 
     async def enter(self, who: str) -> Browser:
-        store = self.core.daemon.store
+        store = self.core.daemon.rooms.store
         link = await store.database.write(lambda tx: browsers.make_link(tx, PersonId(who), None, store.clock.now()))
         browser = Browser(self.url, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)))
         self._browsers.append(browser)
@@ -92,7 +92,7 @@ class Web:
             await each.session.close()
 
     def refused(self) -> set[str]:
-        return {reason for _, reason in self.core.daemon.refused}
+        return {reason for _, reason in self.core.daemon.rooms.refusals.take()}
 
 
 @asynccontextmanager
@@ -326,7 +326,7 @@ async def test_what_was_said_is_found_and_leads_to_its_place(web: Web) -> None:
 
 
 async def test_a_press_decides_and_is_answered_at_once(web: Web) -> None:
-    store, channel = web.core.daemon.store, web.core.daemon.channels["web"]
+    store, channel = web.core.daemon.rooms.store, web.core.daemon.rooms.channels["web"]
     browser = await web.enter("ann")
     chat = await web.chat(browser)
     await chat.say("hello")
@@ -335,7 +335,7 @@ async def test_a_press_decides_and_is_answered_at_once(web: Web) -> None:
     assert f"/chat/{path.thread.partition(':')[2]}" == chat.path, "what is said unasked comes where they wrote last"
     choices = (Choice("ledger:a:nobody", "Approve"), Choice("ledger:r:nobody", "Reject"))
     ops = asking(channel.plan(Reply(path, "Send **this**?")), choices, None)
-    outbox = web.core.daemon.outbox
+    outbox = web.core.daemon.rooms.outbox
     nowhere = Origin(None, None, None)
     queued = await store.database.write(lambda tx: outbox.queue_operations(tx, "web", ops, nowhere))
     outbox.sending((queued,))
@@ -371,7 +371,7 @@ async def test_a_long_conversation_is_read_in_pages(web: Web) -> None:
 
 
 async def test_somebody_who_was_paired_chats_with_the_first_visit(web: Web) -> None:
-    store = web.core.daemon.store
+    store = web.core.daemon.rooms.store
     account = Handle("telegram", "77", Origin_.PAIRED)
     zoe = Person(PersonId("zoe"), "Zoe", Role.MEMBER, (), "UTC", None, Origin_.PAIRED, True, frozenset({account}))
     await store.database.write(lambda tx: people.add(tx, store.recorder, zoe, SYSTEM, store.clock.now()))
