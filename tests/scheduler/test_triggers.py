@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from itertools import islice, pairwise, takewhile
 from zoneinfo import ZoneInfo, available_timezones
@@ -84,6 +85,62 @@ def _inside(change: datetime, by: timedelta, zone: ZoneInfo) -> datetime:
     local = change.astimezone(zone).replace(tzinfo=None)
     inside = local - by / 2 if by > timedelta(0) else local + -by / 2
     return inside.replace(second=0, microsecond=0)
+
+
+def _rules(inside: datetime) -> dict[str, Callable[[date], bool]]:
+    """Rules at a fixed local time, and the dates on which each is due."""
+    at = f"{inside.minute} {inside.hour}"
+    weekday = (inside.weekday() + 1) % 7
+    return {
+        f"{at} * * *": lambda day: True,
+        f"{at} * * {weekday}": lambda day: day.weekday() == inside.weekday(),
+        f"{at} {inside.day} * *": lambda day: day.day == inside.day,
+        f"{at} L * *": lambda day: (day + timedelta(days=1)).day == 1,
+        f"{at} * {inside.month} 1-5": lambda day: day.month == inside.month and day.weekday() < 5,
+    }
+
+
+def test_daily_weekly_and_monthly_rules_are_due_once_a_date_around_every_change_also_after_a_restart() -> None:
+    wrong: list[tuple[str, datetime, str]] = []
+    looked_at = 0
+    for name in zones():
+        zone = ZoneInfo(name)
+        for change, by in changes(name):
+            inside = _inside(change, by, zone)
+            start = datetime.combine(inside.date() - timedelta(days=32), time(12), zone).astimezone(UTC)
+            end = datetime.combine(inside.date() + timedelta(days=32), time(12), zone).astimezone(UTC)
+            days = [inside.date() + timedelta(days=each) for each in range(-31, 33)]
+            for text, due_on in _rules(inside).items():
+                due = _between(Cron(text), name, start, end)
+                wanted = [day for day in days if due_on(day)]
+                # The windows begin and end at noon: of their first and last day, what is due depends on the hour.
+                # A gap may reach over midnight (Greenland): what fell into it is due at its end, for the day before.
+                dates = [inside.date() if each == change else each.astimezone(zone).date() for each in due]
+                inner = [day for day in dates if days[0] < day < days[-1]]
+                looked_at += 1
+                again = list(_one_by_one(Cron(text), name, start, end))
+                if inner != [day for day in wanted if days[0] < day < days[-1]] or again != due:
+                    wrong.append((name, change, text))
+    assert wrong == []
+    assert looked_at > 1_000
+
+
+def _one_by_one(rule: Cron, zone: str, start: datetime, end: datetime) -> Iterator[datetime]:
+    """As a process computes it that was started anew after each."""
+    found = next_after(rule, zone, start)
+    while found is not None and found < end:
+        yield found
+        found = next_after(rule, zone, found)
+
+
+def test_wildcards_follow_elapsed_time_around_every_change() -> None:
+    wrong: list[tuple[str, datetime]] = []
+    for name in zones():
+        for change, _ in changes(name):
+            due = _between(Cron("*/15 * * * *"), name, change - timedelta(hours=5), change + timedelta(hours=5))
+            if {later - earlier for earlier, later in pairwise(due)} != {timedelta(minutes=15)}:
+                wrong.append((name, change))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("text", ["30 2 * * 0", "30 2 L * *", "30 2 29-31 3,10 *", "15,45 2 * * *"])

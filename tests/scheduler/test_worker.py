@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -15,8 +16,9 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import JobId, OutboxId
 from bot.kernel.supervise import Supervisor
 from bot.scheduler import store
+from bot.scheduler.catching_up import due
 from bot.scheduler.gate import LEASE
-from bot.scheduler.model import Cron, Delivery, Every, Job, JobState, Kind, Run
+from bot.scheduler.model import Cron, Delivery, Every, Job, JobState, Kind, Once, Run
 from bot.scheduler.store import Claimed, Outcome
 from bot.scheduler.tables import job as job_table
 from bot.scheduler.tables import occurrence
@@ -202,6 +204,35 @@ async def test_what_was_missed_for_days_is_skipped_in_one_row_and_runs_once(desk
     assert await desk.fire_all(worker) == 1
     assert await desk.runs() == [("skipped", 1), ("done", 1)]
     assert await desk.audited("schedule_skipped") == ["schedule_skipped"]
+
+
+async def test_after_three_days_fifty_jobs_catch_up_by_the_rule_and_not_in_a_burst(desk: Desk) -> None:
+    """Thirty daily ones, ten every hour, ten once: at most one run each, and the rest is accounted for."""
+    jobs = [
+        *(job(Cron(f"{n} 9 * * *"), name=f"d{n}", grace=timedelta(hours=n % 6)) for n in range(30)),
+        *(job(Every(timedelta(hours=1), START), name=f"h{n}", grace=timedelta(hours=n % 2)) for n in range(10)),
+        *(job(Once(START + n * DAY / 3), name=f"o{n}", grace=DAY) for n in range(10)),
+    ]
+    for each in jobs:
+        await desk.add(each)
+    worker = desk.worker("a")
+    desk.clock.advance(3 * DAY + timedelta(hours=2, minutes=20))
+    now = desk.clock.now()
+    fired = 0
+    while found := await desk.fire_all(worker):
+        fired += found
+    expected = {each.id: due(each, now) for each in jobs}
+    runs = Counter(name for _, name, _ in desk.fired)
+    assert max(runs.values()) == 1
+    assert set(runs) == {name for name, one in expected.items() if one is not None and one.run is not None}
+    assert fired == len(desk.fired) < len(jobs)
+    skipped = sum(one.count for one in expected.values() if one is not None)
+    audited = await desk.database.read(lambda c: timeline.newest(c, 1_000, ("schedule_skipped",)))
+    assert sum(int(str(each.payload["count"])) for each in audited) == skipped > 200
+    for each in jobs:
+        after = await desk.job(each.id)
+        assert after.next_at is None or after.next_at > now
+    assert (await worker.look())[0] == [], "nothing is left for a second wave"
 
 
 async def test_while_an_operator_has_stopped_firing_only_upkeep_goes_on(desk: Desk) -> None:
