@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,12 +10,15 @@ import sqlalchemy as sa
 
 from bot.gateway.events import PlaceKind
 from bot.kernel.ids import JobId
+from bot.llm.budget import Limit, Limits
+from bot.llm.model import Usage
 from bot.llm.tables import spend
 from bot.orchestrator.firing.questions import key_of
 from bot.scheduler import store
 from bot.scheduler.model import Delivery, Job, Once, Run
 from bot.scheduler.model import Kind as Kinds
 from tests.clock import START
+from tests.intake import events
 from tests.orchestrator.firing.desk import DAY, Firing
 from tests.orchestrator.office import PATIENCE
 
@@ -136,3 +140,21 @@ async def test_a_turn_that_fails_is_a_failed_delivery_of_a_run_that_went_well(fi
 def test_the_identity_is_that_of_the_occurrence() -> None:
     assert key_of(JobId("j"), START) != key_of(JobId("j"), START + DAY)
     assert key_of(JobId("j"), START) == f"schedule:j:{int(START.timestamp()) * 1_000_000}"
+
+
+async def test_a_day_has_a_cap_of_its_own_for_what_nobody_asked_just_now(firing: Firing) -> None:
+    office = firing.office
+    office.model.usage = Usage(4_000, 500)
+    office.meter._limits = Limits({Limit.SCHEDULED: 40_000}, 0.8)  # `budget.scheduled`, in millionths of a dollar
+    for hour in (1, 2, 25):
+        await firing.make(Kinds.QUESTION, ASKED, Once(START + timedelta(hours=hour)))
+    await firing.fire(timedelta(hours=1))
+    await office.ended("answered")
+    await firing.fire(timedelta(hours=1))
+    await office.ended("answered", "refused")
+    assert "the budget for scheduled work of today is used up" in firing.said[-1]
+    await office.hear(replace(events.message("m1", "Hello", by="2"), sent_at=office.clock.now()))
+    await office.ended("answered", "refused", "answered")
+    await firing.fire(timedelta(hours=23))
+    await office.ended("answered", "refused", "answered", "answered")
+    assert len(office.model.asked) == 3
