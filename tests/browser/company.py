@@ -59,9 +59,10 @@ settle = "0s"
 
 
 class Company:
-    """`home`: an empty folder. `start` first."""
+    """`home`: an empty folder. `start` first. `roster`: a settings file, or nothing: then there is one principal, as
+    after `make run`."""
 
-    def __init__(self, home: Path, port: int) -> None:
+    def __init__(self, home: Path, port: int, roster: str = SETTINGS) -> None:
         self.home = home
         self.data = home / "data"
         self.log = home / "log.txt"
@@ -71,7 +72,7 @@ class Company:
             "OPENEXECUTIVE_CHANNELS__EMAIL__SMTP__PORT": "0",
         }
         self.url = f"http://127.0.0.1:{port}"
-        (home / "openexecutive.toml").write_text(SETTINGS)
+        (home / "openexecutive.toml").write_text(roster)
         self._process: subprocess.Popen[bytes] | None = None
 
     # --- its life ----------------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class Company:
             self._process = subprocess.Popen(
                 [*PROGRAM, "run", "--link"], cwd=self.home, env=self._environment(), stdout=log, stderr=log
             )
-        return self._until(lambda: self._printed(r"Open the console: (\S+)"))
+        return str(self._until(lambda: self._printed(r"Open the console: (\S+)")))
 
     def stop(self) -> None:
         if self._process is not None:

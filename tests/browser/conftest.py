@@ -42,17 +42,20 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def company() -> Iterator[Company]:
     """A daemon with a week's words in it, shared by all tests: each looks for what it brought itself."""
-    with TemporaryDirectory(prefix="oe-") as folder, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        made = Company(Path(folder), port)
+    with TemporaryDirectory(prefix="oe-") as folder:
+        made = Company(Path(folder), free_port())
         made.start()
         try:
             fill(made)
             yield made
         finally:
             made.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 @dataclass

@@ -51,7 +51,7 @@ def test_where_one_wanted_to_go_one_gets_after_signing_in(enter: Enter, company:
 def test_a_page_that_stood_open_while_its_session_ended_leads_to_the_door(enter: Enter, company: Company) -> None:
     first, second = enter("cara", fresh=True), enter("cara", fresh=True)
     first.go("/memories")
-    second.go("/settings")
+    second.go("/settings/access")
     second.page.get_by_role("button", name="Sign out everywhere").click()
     second.page.wait_for_url(company.url + "/sign-in")
     first.expected.append(401)
