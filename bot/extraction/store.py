@@ -46,14 +46,24 @@ class Counted:
     refused: int = 0
 
 
+# After every turn: built once.
+_MESSAGES = (
+    sa.select(message)
+    .where(message.c.turn_id == sa.bindparam("turn"), message.c.deleted_at.is_(None))
+    .order_by(message.c.position)
+)
+_TURN = (
+    sa.select(turn, session.c.audience_epoch.label("current_epoch"), place.c.audience)
+    .select_from(turn.join(session, session.c.id == turn.c.session_id).join(place, place.c.key == session.c.place_key))
+    .where(turn.c.id == sa.bindparam("turn"), turn.c.state == TurnState.FINISHED.value)
+)
+_IS_READ = sa.select(sa.exists().where(extraction.c.source == sa.bindparam("source")))
+
+
 def of_turn(connection: sa.Connection, turn_id: TurnId, zone: str) -> Reading | None:
     """A turn that has ended, with its messages as they are now; those that were deleted are left out. None if there is
     nothing of it (any more). `zone`: of people whose own is not known."""
-    rows = connection.execute(
-        sa.select(message)
-        .where(message.c.turn_id == turn_id, message.c.deleted_at.is_(None))
-        .order_by(message.c.position)
-    ).all()
+    rows = connection.execute(_MESSAGES, {"turn": turn_id}).all()
     return _reading(connection, turn_id, turn_id, rows, zone)
 
 
@@ -69,13 +79,7 @@ def of_message(connection: sa.Connection, message_id: MessageId, zone: str) -> R
 
 
 def _reading(connection: sa.Connection, source: str, turn_id: TurnId, rows: Sequence[Any], zone: str) -> Reading | None:
-    found = connection.execute(
-        sa.select(turn, session.c.audience_epoch.label("current_epoch"), place.c.audience)
-        .select_from(
-            turn.join(session, session.c.id == turn.c.session_id).join(place, place.c.key == session.c.place_key)
-        )
-        .where(turn.c.id == turn_id, turn.c.state == TurnState.FINISHED.value)
-    ).first()
+    found = connection.execute(_TURN, {"turn": turn_id}).first()
     if found is None or not rows:
         return None
     said = [said_of(row) for row in rows]
@@ -133,7 +137,7 @@ def known(connection: sa.Connection, room: Room, domains: frozenset[str]) -> Kno
 
 
 def is_read(connection: sa.Connection, source: str) -> bool:
-    return bool(connection.execute(sa.select(sa.exists().where(extraction.c.source == source))).scalar())
+    return bool(connection.execute(_IS_READ, {"source": source}).scalar())
 
 
 _COLUMNS = tuple(column for column in extraction.columns)

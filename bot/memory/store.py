@@ -180,33 +180,30 @@ def get(connection: sa.Connection, claim_id: ClaimId) -> Claim | None:
     return None if row is None else claim_of(row)
 
 
+# After every turn: built once.
+_HERE = (claim.c.session_id == sa.bindparam("session"), claim.c.audience_epoch == sa.bindparam("epoch"))
+_STANDING_IN = (
+    sa.select(claim)
+    .where(*_HERE, claim.c.visibility == Visibility.SESSION.value, among(claim.c.status, OPEN))
+    .order_by(claim.c.seq)
+)
+_RETRACTED_IN = (
+    sa.select(claim)
+    .where(*_HERE, claim.c.status == Status.RETRACTED.value)
+    .order_by(claim.c.seq.desc())
+    .limit(MOST_RETRACTED)
+)
+
+
 def standing_in(connection: sa.Connection, session: SessionId, audience_epoch: int) -> list[Claim]:
     """Session claims that stand or wait in one session and audience epoch, oldest first."""
-    rows = connection.execute(
-        sa.select(claim)
-        .where(
-            claim.c.session_id == session,
-            claim.c.audience_epoch == audience_epoch,
-            claim.c.visibility == Visibility.SESSION.value,
-            among(claim.c.status, OPEN),
-        )
-        .order_by(claim.c.seq)
-    )
+    rows = connection.execute(_STANDING_IN, {"session": session, "epoch": audience_epoch})
     return [claim_of(row) for row in rows]
 
 
 def retracted_in(connection: sa.Connection, session: SessionId, audience_epoch: int) -> list[Claim]:
     """The newest session claims that were taken back in one session and audience epoch."""
-    rows = connection.execute(
-        sa.select(claim)
-        .where(
-            claim.c.session_id == session,
-            claim.c.audience_epoch == audience_epoch,
-            claim.c.status == Status.RETRACTED.value,
-        )
-        .order_by(claim.c.seq.desc())
-        .limit(MOST_RETRACTED)
-    )
+    rows = connection.execute(_RETRACTED_IN, {"session": session, "epoch": audience_epoch})
     return [claim_of(row) for row in rows]
 
 

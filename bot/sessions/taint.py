@@ -23,16 +23,17 @@ from bot.storage.database import Tx
 _ATTRIBUTION = re.compile(r"(?:On|Am|Le|El|Il)\b.{0,160}(?:wrote|schrieb|écrit|escribió|scritto)[^:]{0,80}:", re.DOTALL)
 _NO_WORD = re.compile(r"[\W_]+")
 
+# After every turn: built once.
+_SINCE = sa.select(sa.func.min(turn_table.c.id)).where(
+    turn_table.c.session_id == sa.bindparam("session"),
+    turn_table.c.audience_epoch == sa.bindparam("epoch"),
+    turn_table.c.untrusted,
+)
+
 
 def tainted_since(connection: sa.Connection, session_id: SessionId, audience_epoch: int) -> TurnId | None:
     """The first turn of the session in this audience epoch that read others' text; None if none has."""
-    found = connection.execute(
-        sa.select(sa.func.min(turn_table.c.id)).where(
-            turn_table.c.session_id == session_id,
-            turn_table.c.audience_epoch == audience_epoch,
-            turn_table.c.untrusted,
-        )
-    ).scalar()
+    found = connection.execute(_SINCE, {"session": session_id, "epoch": audience_epoch}).scalar()
     return None if found is None else TurnId(found)
 
 
