@@ -79,7 +79,7 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *assets.routes(),
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
         *Live(rooms.hub, rooms.clock).routes(site),
-        *ChatPage(rooms.database, rooms.clock, rooms.hub, rooms.chats).routes(site),
+        *ChatPage(rooms.database, rooms.clock, rooms.hub, visitors, rooms.chats).routes(site),
         *MemoryPages(rooms.database, rooms.recorder, rooms.clock, rooms.remembered).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
         *DeparturePages(rooms.database, rooms.linking.roster, Departures(rooms.linking.roster), rooms.erasing).routes(

@@ -38,7 +38,7 @@ from bot.web.console.conversation import formatted
 from bot.web.console.files import pieces
 from bot.web.console.live import Hub
 from bot.web.console.site import Moved, Page, Site
-from bot.web.console.visits import Notice, Visit
+from bot.web.console.visits import Notice, NotSignedIn, Visit, Visitors
 from bot.web.refusals import Refusal, UnknownThingError
 
 BESIDE = 12
@@ -69,10 +69,11 @@ class Chats:
 
 
 class ChatPage:
-    def __init__(self, database: Database, clock: Clock, hub: Hub, chats: Chats) -> None:
+    def __init__(self, database: Database, clock: Clock, hub: Hub, visitors: Visitors, chats: Chats) -> None:
         self._database = database
         self._clock = clock
         self._hub = hub
+        self._visitors = visitors
         self._chats = chats
         self._linked: set[str] = set()
 
@@ -116,7 +117,11 @@ class ChatPage:
         listening = self._pages.listen(visit.person.id, chat)
         if listening is None:
             return Response("", 503, {"Retry-After": "60"})
-        return stream(listening, self._hub.listen(), self._clock)
+
+        async def still_in() -> bool:
+            return not isinstance(await self._visitors.of(visit.request), NotSignedIn)
+
+        return stream(listening, self._hub.listen(), self._clock, still_in)
 
     async def _page(self, visit: Visit, chat: str, told: str | None = None) -> Page:
         thread, before = self._thread(visit, chat), visit.asked("before") or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 from starlette.responses import Response, StreamingResponse
@@ -23,17 +23,21 @@ LASTS = timedelta(minutes=15)
 AT_ONCE = 1_000
 """Characters of a draft that are read on the event loop."""
 TOPIC = "session"
+DRAFT = "event: draft\n"
 CHANGED = "event: changed\ndata:\n\n"
 STATE = "event: state\ndata:\n\n"
 STILL = ": \n\n"
 
-
-def stream(listening: Listening, ear: Ear | None, clock: Clock) -> Response:
-    """`ear`: None where too many listen; what ends without a word is then seen late."""
-    return StreamingResponse(_events(listening, ear, clock), media_type="text/event-stream")
+StillIn = Callable[[], Awaitable[bool]]
 
 
-async def _events(listening: Listening, ear: Ear | None, clock: Clock) -> AsyncIterator[str]:
+def stream(listening: Listening, ear: Ear | None, clock: Clock, still_in: StillIn) -> Response:
+    """`ear`: None where too many listen; what ends without a word is then seen late. `still_in`: whether the browser is
+    signed in yet; who is not hears nothing more."""
+    return StreamingResponse(_events(listening, ear, clock, still_in), media_type="text/event-stream")
+
+
+async def _events(listening: Listening, ear: Ear | None, clock: Clock, still_in: StillIn) -> AsyncIterator[str]:
     until = clock.monotonic() + LASTS.total_seconds()
     lines: asyncio.Queue[str] = asyncio.Queue(maxsize=1)
     sources = [_news(listening), *(() if ear is None else (_states(ear),))]
@@ -42,7 +46,10 @@ async def _events(listening: Listening, ear: Ear | None, clock: Clock) -> AsyncI
         # Whatever came between the drawing of the page and now.
         yield f"retry: 2000\n{CHANGED}"
         while not listening.ended and clock.monotonic() < until:
-            yield await lines.get()
+            line = await lines.get()
+            if line not in (STATE, STILL) and not await still_in():
+                return
+            yield line
     finally:
         for pump in pumps:
             await cancel(pump)
@@ -60,7 +67,7 @@ async def _news(listening: Listening) -> AsyncIterator[str]:
     while not listening.ended:
         news = await listening.next(BEAT)
         if isinstance(news, Drafted):
-            yield f"event: draft\ndata: {json.dumps(await _drawn(news.text))}\n\n"
+            yield f"{DRAFT}data: {json.dumps(await _drawn(news.text))}\n\n"
         else:
             yield STILL if news is None else CHANGED
 

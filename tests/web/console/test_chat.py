@@ -404,3 +404,17 @@ async def until_state(heard: AsyncIterator[tuple[str, str]]) -> AsyncIterator[tu
         said = said or kind == "changed"
         if said and kind == "state":
             return
+
+
+async def test_who_is_signed_out_hears_nothing_more(web: Web) -> None:
+    server = web.core.brain.server
+    server.reply_with(say("The PAPAYA offer stands.", chunk=6, gates={1: "more"}))
+    chat = await web.chat(await web.enter("ann"))
+    async with chat.browser.session.get(f"{web.url}{chat.path}/stream") as stream:
+        await chat.say("What about the offer?")
+        await until(lambda: bool(web.core.brain.asked()))
+        await chat.browser.post("/sign-out-everywhere")
+        server.faults.gate("more").release()
+        async with asyncio.timeout(20):
+            heard = [data async for kind, data in events(stream) if kind == "draft"]
+    assert not [data for data in heard if "PAPAYA" in data], "and the stream came to its end"

@@ -236,7 +236,7 @@
       draft(JSON.parse(event.data) || "");
       busy(true);
     });
-    source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(listen, 15000); };
+    source.onerror = () => { if (source.readyState === EventSource.CLOSED) { look(); setTimeout(listen, 15000); } };
   }
   listen();
   window.addEventListener("pagehide", () => source.close());
