@@ -64,7 +64,7 @@ types: $(BIN)/.dev
 contracts: $(BIN)/.dev
 	$(BIN)/lint-imports
 
-check: lint types contracts test  ## all that CI checks
+check: lint types contracts test-web test  ## all that CI checks
 
 format: $(BIN)/.dev
 	$(BIN)/ruff format .
