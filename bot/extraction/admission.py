@@ -12,10 +12,9 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
-from zoneinfo import ZoneInfo
+from datetime import datetime
 
-from bot.extraction import caution, dates, domains, quotes, subjects, topics
+from bot.extraction import caution, dates, domains, quotes, subjects, tenses
 from bot.extraction.model import (
     LONGEST_QUOTE,
     LONGEST_STATEMENT,
@@ -35,7 +34,6 @@ from bot.extraction.model import (
 from bot.extraction.quotes import Missing
 from bot.extraction.sentences import around
 from bot.extraction.support import NOTHING, Words, support
-from bot.kernel import days
 from bot.kernel.ids import ClaimId, EvidenceId, MessageId, PersonId
 from bot.kernel.values import dataclass
 from bot.memory.model import (
@@ -66,11 +64,6 @@ _MIND = (
 )
 _WISHES = frozenset({Kind.ADVICE, Kind.PREFERENCE})
 """Kinds that are rightly put as a supposition: "I would", "you should"."""
-_DATED = frozenset({Kind.DECISION, Kind.FACT, Kind.PREFERENCE})
-"""Kinds that say what is at a time: an initiative has a day of its own."""
-_FROM = " from "
-_WAS = re.compile(r"\b(?:was|were|war|waren)\b(?! (?:moved|changed|set|raised|lowered|cut|renamed)\b)", re.IGNORECASE)
-"""What was moved, or set, is so since."""
 _SHARED = frozenset({Kind.DECISION, Kind.INITIATIVE, Kind.FACT})
 """Kinds about something that is the same whoever speaks: preferences are each person's own."""
 
@@ -298,7 +291,7 @@ class Admission:
 
     def _against_what_stands(self, candidate: Candidate, said: Said, held: list[Held]) -> Decision:
         now = candidate.subject
-        candidate = self._at_its_time(candidate, said)
+        candidate = tenses.at_its_time(candidate, said.words, said.at)
         there = [each for each in self._open.values() if each.subject == candidate.subject and self._reachable(each)]
         alike = [each for each in there if _says_the_same(each, candidate)]
         if any(self._taken_back(each, candidate, said) for each in self._known.retracted):
@@ -321,74 +314,15 @@ class Admission:
             return Refuse(candidate, Why.OVERTAKEN)
         others = [each for each in standing if each not in own] if candidate.kind in _SHARED else []
         others = [each for each in others if each.kind in _SHARED]
-        ends = self._until_then(now, candidate, said) if candidate.subject != now else []
-        return self._write(candidate, said, (), [*own, *self._come_true(now, candidate, said)], others, ends)
+        theirs = [each for each in self._open.values() if self._told_before(each, said)]
+        given_up = tenses.given_up(theirs, now, candidate, said.words, said.at)
+        ends = tenses.until_then(theirs, now, candidate, said.at)
+        return self._write(candidate, said, (), [*own, *given_up], others, ends)
 
-    @staticmethod
-    def _at_its_time(candidate: Candidate, said: Said) -> Candidate:
-        """What will be, or what was, stands beside what is: it has a key of its own."""
-        if candidate.kind not in _DATED or candidate.amends:
-            return candidate
-        begins, ends = candidate.valid_from, candidate.valid_to
-        if begins is not None and begins > said.at:
-            key = f"{candidate.subject}{_FROM}{begins.astimezone(ZoneInfo(said.words.zone)).date()}"
-        elif ends is not None and ends <= said.at:
-            key = f"{candidate.subject} until {days.last(ends, said.words.zone)}"
-        elif (day := _day_of_the_past(candidate, said)) is not None:
-            key = f"{candidate.subject} in {day}"
-        else:
-            return candidate
-        return replace(candidate, subject=key)
-
-    def _of_later(self, subject: str, said: Said) -> list[Claim]:
-        """What the speaker has said that will be, of a subject."""
-        return [
-            each
-            for each in self._open.values()
-            if each.subject.startswith(f"{subject}{_FROM}")
-            and each.standing
-            and not each.by_person
-            and each.speaker == said.by.speaker
-            and each.said_at <= said.at
-            and self._reachable(each)
-        ]
-
-    def _come_true(self, subject: str, candidate: Candidate, said: Said) -> list[Claim]:
-        """What was to come and is told otherwise now: it has begun and something else is, or it is to begin on another
-        day."""
-        later = self._of_later(subject, said)
-        if candidate.subject == subject:
-            return [each for each in later if each.valid_from is not None and each.valid_from <= said.at]
-        told = self._undated(candidate.statement, said.at, said)
-        return [
-            each
-            for each in later
-            if each.subject != candidate.subject
-            and each.valid_from is not None
-            and each.valid_from > said.at
-            and self._undated(each.statement, each.said_at, said) == told
-        ]
-
-    def _until_then(self, subject: str, candidate: Candidate, said: Said) -> list[Claim]:
-        """What is, and holds until what the candidate tells begins."""
-        begins = candidate.valid_from
-        if begins is None or begins <= said.at:
-            return []
-        return [
-            each
-            for each in self._open.values()
-            if each.subject == subject
-            and each.standing
-            and not each.by_person
-            and each.speaker == said.by.speaker
-            and (each.valid_to is None or each.valid_to > begins)
-            and (each.valid_from is None or each.valid_from <= begins)
-            and self._reachable(each)
-        ]
-
-    @staticmethod
-    def _undated(statement: str, at: datetime, said: Said) -> str:
-        return normal(topics.undated(statement, at, said.words.zone))
+    def _told_before(self, of: Claim, said: Said) -> bool:
+        """The speaker's own, and nobody has put it right."""
+        mine = of.standing and not of.by_person and of.speaker == said.by.speaker
+        return mine and of.said_at <= said.at and self._reachable(of)
 
     @staticmethod
     def _taken_back(of: Claim, candidate: Candidate, said: Said) -> bool:
@@ -508,16 +442,6 @@ class Admission:
         self._open[written.id] = written
         ids = [tuple(each.id for each in some) for some in (supersedes, disputes, ends)]
         return Write(written, said.evidence, *ids)
-
-
-def _day_of_the_past(candidate: Candidate, said: Said) -> date | None:
-    """The last day of the time in which something was: "Our price was 39 euros in 2025"."""
-    if candidate.kind is not Kind.FACT or not _WAS.search(candidate.statement):
-        return None
-    whens = dates.find(said.words.quote, said.words.at, said.words.zone)
-    today = said.at.astimezone(ZoneInfo(said.words.zone)).date()
-    past = [each for each in whens if each.sense is dates.Sense.ON and each.last < today]
-    return past[0].last if past and len(past) == len(whens) else None
 
 
 def _says_the_same(of: Claim, candidate: Candidate) -> bool:
