@@ -81,6 +81,8 @@ class Card:
 def card(connection: sa.Connection, action: str) -> Card:
     """Counted by the database from what became of each proposal: all events of a class are too many to be looked at one
     by one whenever somebody opens its page."""
+    if connection.execute(_ANY, {"action": action}).first() is None:
+        return _blank(action)
     row = connection.execute(_CARD, {"action": action}).one()
     people, as_it_was, edited, rejected, automatic, silent, done, undone, came_back, failed, never_done, *of_bins = row
     latest = connection.execute(_LATEST, {"action": action}).scalars().all()
@@ -112,6 +114,12 @@ _BECAME_DONE = sa.and_(
 """This happens once to a proposal at most."""
 _BY_PERSON = (State.APPROVED_UNCHANGED.value, State.APPROVED_WITH_EDIT.value, State.REJECTED.value)
 _OF_CLASS = proposal_event.c.action == sa.bindparam("action")
+
+
+def _blank(action: str) -> Card:
+    none = Rate(0, 0)
+    bins = tuple(Bin(low, min(high, 1.0), none) for low, high in BINS)
+    return Card(action, none, none, none, none, 0, none, none, none, bins, None, none)
 
 
 def _newest(column: sa.ColumnElement[Any], where: sa.ColumnElement[bool]) -> sa.ColumnElement[str | None]:
@@ -167,6 +175,7 @@ def _fates() -> sa.Select[Any]:
     return sa.select(story.c.severity, story.c.undone)
 
 
+_ANY = sa.select(proposal_event.c.seq).where(_OF_CLASS).limit(1)
 _CARD, _FATES = _counts(), _fates()
 _LATEST = (
     sa.select(proposal_event.c.proposal_id)

@@ -398,7 +398,7 @@ def _asked_in(connection: sa.Connection, advice: Claim) -> set[str]:
 
 def _took_part(connection: sa.Connection, person: Person, seen: Claim) -> bool:
     session = threads.get(connection, seen.session)
-    known = people.get(connection, person.id)
+    known = person if person.handles else people.get(connection, person.id)  # some readers of people leave them out
     if session is None or known is None:
         return False
     addresses = [each.address for each in known.handles if each.channel == session.channel]

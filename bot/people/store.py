@@ -31,6 +31,7 @@ _ACTIVE = (
     .order_by(person.c.created_at, person.c.id)
 )
 _BY_IDS = sa.select(person).where(person.c.id.in_(sa.bindparam("ids", expanding=True)))
+_HANDLES_OF = sa.select(handle).where(handle.c.person_id.in_(sa.bindparam("ids", expanding=True)))
 
 
 def by_handle(connection: sa.Connection, channel: str, addresses: Iterable[str]) -> dict[str, Person]:
@@ -43,8 +44,8 @@ def by_handle(connection: sa.Connection, channel: str, addresses: Iterable[str])
 
 
 def get(connection: sa.Connection, person_id: PersonId) -> Person | None:
-    found = _load(connection, person.c.id == person_id)
-    return found[0] if found else None
+    rows = connection.execute(_BY_IDS, {"ids": [person_id]}).all()
+    return _with_handles(connection, rows)[0] if rows else None
 
 
 def by_ids(connection: sa.Connection, ids: Sequence[PersonId]) -> dict[PersonId, Person]:
@@ -254,7 +255,7 @@ def _load(connection: sa.Connection, where: sa.ColumnElement[bool]) -> list[Pers
 
 def _with_handles(connection: sa.Connection, rows: Sequence[Any]) -> list[Person]:
     owned: dict[str, list[Handle]] = {row.id: [] for row in rows}
-    for row in connection.execute(sa.select(handle).where(handle.c.person_id.in_(list(owned)))):
+    for row in connection.execute(_HANDLES_OF, {"ids": list(owned)}):
         owned[row.person_id].append(Handle(row.channel, row.address, Origin(row.origin)))
     return [_person(row, owned[row.id]) for row in rows]
 

@@ -21,11 +21,12 @@ from bot.memory.reading import Filter, Purpose
 from bot.memory.recall import names_of
 from bot.memory.rights import Act, No, Verdict
 from bot.memory.service import Acting, Memories, waiting
-from bot.memory.tables import claim, commitment
+from bot.memory.tables import commitment
 from bot.orchestrator.recollection import TRUSTED
 from bot.orchestrator.telling import Words
 from bot.people.model import Person
 from bot.sessions.visible import Visible, visible
+from bot.storage.metadata import exactly
 
 MOST_LINES = 8
 MOST_HELD = 20
@@ -101,8 +102,7 @@ def promises(connection: sa.Connection, view: Visible, owner: PersonId, until: d
     """Open ones that are due by then or overdue, the next first, as far as the scope may see them."""
     rows = connection.execute(
         sa.select(commitment.c.claim_id, commitment.c.due, commitment.c.asked_at)
-        .join(claim, claim.c.id == commitment.c.claim_id)
-        .where(commitment.c.owner == owner, commitment.c.state == "open", commitment.c.due <= until)
+        .where(commitment.c.owner == owner, exactly(commitment.c.state, "open"), commitment.c.due <= until)
         .order_by(commitment.c.due, commitment.c.claim_id)
         .limit(200)
     ).all()
