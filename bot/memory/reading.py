@@ -37,7 +37,7 @@ from bot.memory.rows import claim_of, earlier, evidence_value
 from bot.memory.tables import claim, claim_event, claim_event_text, claim_shown, evidence
 from bot.sessions.audience import Audience
 from bot.sessions.tables import place, session, turn
-from bot.sessions.visible import Visible, company_was_in
+from bot.sessions.visible import Visible, only_guests_in
 from bot.storage.metadata import among, exactly
 
 
@@ -93,7 +93,7 @@ def condition(visible: Visible, purpose: Purpose, wanted: Filter = EVERYTHING) -
         seen.append(claim.c.promotion_by.is_not(None))
         # Where a guest is alone with the executive, nobody of the company reads: else it would wait for ever.
         of_guests = claim.c.trust == Trust.GUEST.value
-        to_guests = sa.and_(claim.c.speaker == EXECUTIVE, ~company_was_in(claim.c.session_id))
+        to_guests = sa.and_(claim.c.speaker == EXECUTIVE, only_guests_in(claim.c.session_id))
         seen.append(sa.and_(claim.c.status == Status.PENDING.value, sa.or_(of_guests, to_guests)))
     parts = [sa.or_(*seen), *_status(purpose, wanted)]
     if wanted.kinds:

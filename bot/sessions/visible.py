@@ -145,18 +145,17 @@ def _rooms_of_accounts() -> sa.Join:
     )
 
 
-def company_was_in(session_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-    """Somebody of the company, guests left out, is or was in the session's room."""
+def only_guests_in(session_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """A guest is or was in the session's room, and nobody of the company ever. An account that is nobody's (any more)
+    says nothing."""
     joined = (
         session.join(presence, presence.c.place_key == session.c.place_key)
         .join(handle, sa.and_(handle.c.channel == session.c.channel, handle.c.address == presence.c.address))
         .join(person_table, person_table.c.id == handle.c.person_id)
     )
-    return sa.exists(
-        sa.select(sa.literal(1))
-        .select_from(joined)
-        .where(session.c.id == session_id, person_table.c.role != Role.GUEST.value)
-    )
+    there = sa.select(sa.literal(1)).select_from(joined).where(session.c.id == session_id)
+    guest = person_table.c.role == Role.GUEST.value
+    return sa.and_(sa.exists(there.where(guest)), ~sa.exists(there.where(~guest)))
 
 
 def person_view(connection: sa.Connection, person: PersonId) -> CompanyView:

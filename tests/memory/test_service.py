@@ -26,6 +26,7 @@ from bot.memory.reading import Filter
 from bot.memory.rights import Door
 from bot.memory.service import Done, NotAllowedError, Outcome, UnclearError, UnknownMemoryError
 from bot.memory.tables import claim
+from bot.people.tables import handle
 from tests.memory.claims import MODEL
 from tests.memory.desk import CountingEraser, Desk, person, session
 
@@ -299,6 +300,9 @@ async def test_advice_to_a_guest_alone_waits_where_a_principal_sees_it_and_to_a_
         )  # fmt: skip
     assert await desk.waits("boss") == ["Ask guest."]
     assert await desk.waits("ada") == ["Ask ada."]
+    unlink = sa.delete(handle).where(handle.c.person_id.in_(("ada", "guest")))
+    await desk.write(lambda tx: tx.execute(unlink) is None)
+    assert await desk.waits("boss") == [], "whose conversation it is is not known any more"
 
 
 async def test_what_was_rejected_waits_again_when_it_is_restored(desk: Desk) -> None:
