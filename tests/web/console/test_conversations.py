@@ -1,4 +1,4 @@
-"""Conversations of other channels in the console, where nothing can be said: read and found, as far as one was there."""
+"""Conversations of other channels in the console, where nothing is said: read and found, as far as one was there."""
 
 from __future__ import annotations
 
