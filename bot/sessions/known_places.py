@@ -3,7 +3,7 @@ several people in them. Other people's direct conversations and mails are nobody
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 
@@ -42,7 +42,8 @@ def listed(connection: sa.Connection, scope: Scope, after: str, limit: int) -> l
     )
     rows = connection.execute(query.order_by(place.c.key).limit(limit)).all()
     known = places.many(connection, [row.key for row in rows])
-    return [_placed(connection, known[row.key], row.declared_by) for row in rows]
+    there = _there(connection, known)
+    return [_placed(known[row.key], row.declared_by, there[row.key]) for row in rows]
 
 
 def is_seen(connection: sa.Connection, scope: Scope, key: str) -> bool:
@@ -62,24 +63,38 @@ def _seen(connection: sa.Connection, scope: Scope) -> sa.ColumnElement[bool]:
 
 
 def _is_there(person: PersonId) -> sa.ColumnElement[bool]:
-    mine = sa.and_(handle.c.channel == place.c.channel, handle.c.address == presence.c.address)
-    return sa.exists(
-        sa.select(sa.literal(1))
-        .select_from(presence.join(handle, sa.literal(True)))
-        .where(presence.c.place_key == place.c.key, presence.c.until.is_(None), mine, handle.c.person_id == person)
-        .correlate(place)
-    )
-
-
-def _placed(connection: sa.Connection, known: Known, declared_by: str | None) -> Placed:
-    addresses: Sequence[str] = (
-        connection.execute(
-            sa.select(presence.c.address).where(presence.c.place_key == known.key, presence.c.until.is_(None))
+    room = place.alias("room")
+    where = (
+        sa.select(presence.c.place_key)
+        .select_from(
+            handle.join(presence, presence.c.address == handle.c.address).join(
+                room, sa.and_(room.c.key == presence.c.place_key, room.c.channel == handle.c.channel)
+            )
         )
-        .scalars()
-        .all()
+        .where(handle.c.person_id == person, presence.c.until.is_(None))
     )
-    owners = people.by_handle(connection, known.channel, addresses)
-    there = {each.id: each for each in owners.values() if each.active}
-    strangers = len([each for each in addresses if each not in owners or not owners[each].active])
-    return Placed(known, declared_by, tuple(sorted(there.values(), key=lambda each: each.name)), strangers)
+    return place.c.key.in_(where)
+
+
+Owners = Mapping[str, Person | None]
+"""Accounts that are in a place, and whose they are."""
+
+
+def _there(connection: sa.Connection, known: Mapping[str, Known]) -> Mapping[str, Owners]:
+    found: dict[str, list[str]] = {key: [] for key in known}
+    query = sa.select(presence.c.place_key, presence.c.address).where(
+        presence.c.place_key.in_(sorted(known)), presence.c.until.is_(None)
+    )
+    for row in connection.execute(query):
+        found[row.place_key].append(row.address)
+    owners: dict[str, Mapping[str, Person]] = {}
+    for channel in {each.channel for each in known.values()}:
+        addresses = [address for key, those in found.items() if known[key].channel == channel for address in those]
+        owners[channel] = people.by_handle(connection, channel, addresses)
+    return {key: {each: owners[known[key].channel].get(each) for each in those} for key, those in found.items()}
+
+
+def _placed(known: Known, declared_by: str | None, there: Owners) -> Placed:
+    active = {each.id: each for each in there.values() if each is not None and each.active}
+    strangers = len([each for each in there.values() if each is None or not each.active])
+    return Placed(known, declared_by, tuple(sorted(active.values(), key=lambda each: each.name)), strangers)

@@ -33,6 +33,7 @@ place = sa.Table(
     one_of("audience", Audience),
     one_of("hears", Hearing),
     sa.CheckConstraint("declared IN ('room', 'company', 'external')", name="declared"),
+    sa.Index("ix_place_listed", "key", sqlite_where=sa.text("kind IN ('group', 'channel', 'direct')")),
 )
 
 """`insiders`: the platform vouches that everybody in it is of the company (false: that somebody is not). `untold`: it
