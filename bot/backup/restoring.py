@@ -1,5 +1,5 @@
 """The way back: a backup becomes a data folder, or nothing does. What is done with its store before it serves again is
-`bot.app.backups`'s. Blocking: call it in a thread."""
+`bot.app.restoring`'s. Blocking: call it in a thread."""
 
 from __future__ import annotations
 

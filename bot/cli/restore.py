@@ -11,7 +11,7 @@ from bot.cli.common import printable, settings
 from bot.kernel.errors import PermanentError
 
 if TYPE_CHECKING:
-    from bot.app.backups import Restored
+    from bot.app.restoring import Restored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from bot import app
+    from bot.app.restoring import restore
     from bot.backup import restoring
     from bot.kernel.clock import SystemClock
     from bot.kernel.logs import Redactor
@@ -37,9 +37,7 @@ def run(args: argparse.Namespace) -> int:
     backup, into = args.file.expanduser().absolute(), args.into.expanduser().absolute()
     restoring.look(backup, into)
     redactor = Redactor(secret_values(loaded.settings))
-    done = asyncio.run(
-        app.backups.restore(loaded.settings, redactor, SystemClock(), backup, into, _journal(args, backup))
-    )
+    done = asyncio.run(restore(loaded.settings, redactor, SystemClock(), backup, into, _journal(args, backup)))
     _tell(done, into)
     return 0
 

@@ -14,7 +14,7 @@ RESTORING = ("unpacking", "unpacked", "erased", "ready")
 
 
 def install(point: str) -> None:
-    from bot.app import backups
+    from bot.app import restoring as way_back
     from bot.backup import archive, making, restoring
     from bot.storage.database import Database
 
@@ -30,7 +30,7 @@ def install(point: str) -> None:
         case "told":
             _after_awaited(making.Maker, "make")
         case "unpacked":
-            _before(backups, "open_store")
+            _before(way_back, "open_store")
         case "erased":
             _before(Database, "rewrite")
         case "ready":

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.app.backups import restore
 from bot.app.erasing import erasure, forgetting
 from bot.app.opening import Store
+from bot.app.restoring import restore
 from bot.audit.events import SYSTEM, Actor, Record, SettingChanged
 from bot.audit.recorder import Recorder
 from bot.backup import archive, folder, restoring

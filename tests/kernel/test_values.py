@@ -67,11 +67,13 @@ def test_fields_are_taken_in_order_by_name_and_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: Point(), lambda: Point("a", y=1), lambda: Point("a", 1, [], 2)], ids=["none", "unknown", "many"]
+    "wrong",
+    [lambda made: made(), lambda made: made("a", y=1), lambda made: made("a", 1, [], 2)],
+    ids=["none", "unknown", "many"],
 )
-def test_wrong_arguments_are_refused(wrong: Callable[[], Point]) -> None:
+def test_wrong_arguments_are_refused(wrong: Callable[[Callable[..., Point]], Point]) -> None:
     with pytest.raises(TypeError):
-        wrong()
+        wrong(Point)
 
 
 def test_what_the_class_does_after_it_is_made_is_done() -> None:
