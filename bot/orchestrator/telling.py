@@ -144,7 +144,7 @@ def held(claims: Sequence[tuple[Claim, Verdict | No]]) -> str:
 
 GUEST_WAITS = (
     "What you tell me stays in its conversation: I remember it beyond that only once somebody of the company has said "
-    "yes to it. `/memories pending` shows what waits, `/reject` takes it back."
+    "yes to it. Say `/memories pending` there to see what waits; `/reject` takes it back."
 )
 """What a guest is told, once."""
 
