@@ -20,8 +20,6 @@ from bot.files.names import clean_name
 from bot.gateway.channel import Accepted
 from bot.gateway.operations import Ask, OutboundOp, Send
 from bot.gateway.pages import Account, Pages, UnknownChatError, Written, shown_at
-from bot.gateway.text import parse
-from bot.gateway.text_layout import plain as without_marks
 from bot.intake import spoken
 from bot.kernel.clock import Clock
 from bot.kernel.ids import BlobHash, InboxId, MessageId, OutboxId, SessionId
@@ -34,7 +32,7 @@ from bot.sessions import own
 from bot.storage.database import Database, Tx
 from bot.web.console import conversation
 from bot.web.console.chat_stream import stream
-from bot.web.console.conversation import formatted
+from bot.web.console.conversation import formatted, without_marks
 from bot.web.console.files import pieces
 from bot.web.console.live import Hub
 from bot.web.console.site import Moved, Page, Site
@@ -287,7 +285,7 @@ class ChatPage:
             "channel": of.channel,
             "place": of.place,
             "at": of.said.sent_at,
-            "text": marked(text if of.said.role == "user" else without_marks(parse(text)), asked),
+            "text": marked(text if of.said.role == "user" else without_marks(text), asked),
         }
 
 

@@ -11,9 +11,10 @@ from datetime import timedelta
 from starlette.responses import Response, StreamingResponse
 
 from bot.gateway.pages import Drafted, Listening
+from bot.gateway.text import parse
+from bot.gateway.text_html import html
 from bot.kernel.clock import Clock
 from bot.kernel.supervise import cancel, start
-from bot.web.console.conversation import formatted
 from bot.web.console.live import Ear
 
 BEAT = timedelta(seconds=20)
@@ -82,4 +83,4 @@ async def _drawn(text: str | None) -> str | None:
     """None: there are no words yet, or no new ones."""
     if text is None:
         return None
-    return str(formatted(text)) if len(text) <= AT_ONCE else str(await asyncio.to_thread(formatted, text))
+    return html(parse(text)) if len(text) <= AT_ONCE else await asyncio.to_thread(lambda: html(parse(text)))

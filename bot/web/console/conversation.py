@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import sqlalchemy as sa
 from markupsafe import Markup
@@ -17,6 +18,7 @@ from bot.files.names import clean_names
 from bot.gateway.operations import Ask
 from bot.gateway.text import parse
 from bot.gateway.text_html import html
+from bot.gateway.text_layout import plain
 from bot.intake import spoken
 from bot.intake.spoken import Spoken
 from bot.intake.tables import InState
@@ -29,6 +31,8 @@ from bot.outbox.answers import Answer
 
 LINES = 24
 """Of one page. Markdown takes about 2.5 ms a kB to be read."""
+KEPT = 256
+"""Texts whose other form is kept in memory: a page is asked for again with every change in it."""
 STATES = {
     InState.QUEUED: ("info", "taken, waits its turn"),
     InState.CLAIMED: ("info", "is being answered"),
@@ -97,8 +101,14 @@ def lines(found: Read, chat: str) -> list[Line]:
     return sorted(both, key=lambda line: line.id)
 
 
+@lru_cache(KEPT)
 def formatted(markdown: str) -> Markup:
     return Markup(html(parse(markdown)))  # noqa: S704 - every character in it is escaped there
+
+
+@lru_cache(KEPT)
+def without_marks(markdown: str) -> str:
+    return plain(parse(markdown))
 
 
 def _mine(of: Spoken, chat: str) -> Line:
