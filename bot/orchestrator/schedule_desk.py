@@ -32,6 +32,7 @@ HISTORY = 20
 READ_WITHIN = timedelta(minutes=30)
 """A sentence that is confirmed later than this is read anew."""
 Act = Literal["pause", "resume", "remove", "undo", "run"]
+ONLY_OURS = "only people of the company's roster may schedule something"
 ONLY_PRINCIPALS = "only a principal can stop or start all schedules"
 
 
@@ -134,6 +135,7 @@ class ScheduleDesk:
 
     async def preview(self, person: Person, sentence: str) -> Preview:
         """What `add` would make of it. Raises `PermanentError` with words for them."""
+        self._of_the_company(person)
         now = self._clock.now()
 
         def query(connection: sa.Connection) -> Preview:
@@ -154,6 +156,7 @@ class ScheduleDesk:
     async def add(self, person: Person, sentence: str, said_at: datetime | None = None) -> Added:
         """`said_at`: when the sentence was said, if not now: "in two hours" counts from then. Raises `PermanentError`
         with words for them."""
+        self._of_the_company(person)
 
         def unit(tx: Tx) -> Added:
             now = self._clock.now()
@@ -222,6 +225,12 @@ class ScheduleDesk:
         if everybody and person.role is not Role.PRINCIPAL:
             raise NotAllowedHereError("only a principal sees everybody's schedules")
         return None if everybody else person.id
+
+    @staticmethod
+    def _of_the_company(person: Person) -> None:
+        """Before a sentence is read: what is said of the names in it is not for guests."""
+        if not person.internal:
+            raise NotAllowedHereError(ONLY_OURS)
 
     @staticmethod
     def _principal(person: Person) -> None:

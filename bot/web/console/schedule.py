@@ -98,6 +98,7 @@ class SchedulePages:
             "more": more,
             "after": after,
             "everybody": everybody,
+            "own": await self._desk.own(visit.person) if everybody and not after else (),
             "described": _described,
             "names": await self._desk.names(each.job.owner for each in found),
         }

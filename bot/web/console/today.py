@@ -99,7 +99,7 @@ class TodayPage:
             "limits": LIMITS,
             "dollars": dollars,
             "share": _share,
-            "channels": _channels(await self._status()),
+            "channels": _channels(await self._status()) if person.internal else [],
         }
         return Page("today/today.html", values, "all")
 

@@ -15,6 +15,7 @@ from bot.scheduler.model import Delivery, Job, Run
 from bot.scheduler.service import LIVE, Schedules
 from bot.scheduler.store import Outcome
 from bot.storage.database import Tx
+from tests.ledger.workshop import mail
 from tests.web.console.site import Browser, Site
 
 XSS = "<img src=x onerror=alert(1)>"
@@ -211,6 +212,15 @@ async def test_only_a_principal_stops_everything(site: Site) -> None:
     assert "fire again" in page.words
 
 
+async def test_principals_see_what_the_executive_does_for_itself(site: Site) -> None:
+    await site.shop.propose("send_email", mail())
+    boss, ada = await site.enter("boss"), await site.enter("ada")
+    page = await boss.go("/schedule/list?of=everybody")
+    assert "The next approval ends as not answered" in page.words
+    assert "for itself" not in (await boss.go("/schedule/list")).words
+    assert "for itself" not in (await ada.go("/schedule/list")).words
+
+
 async def test_words_of_people_are_text(site: Site) -> None:
     ada = await site.enter("ada")
     job = await made(site, ada, f"remind me tomorrow at 9:00 to {XSS}")
@@ -243,3 +253,5 @@ async def test_a_guest_schedules_nothing(site: Site) -> None:
     shown = await guest.post("/schedule/preview", {"sentence": SENTENCE})
     assert shown.all(".previewed") == []
     assert "only people of the company" in shown.words
+    names = await guest.post("/schedule/preview", {"sentence": "remind bob on Friday at 9:00 to sign"})
+    assert "only people of the company" in names.words

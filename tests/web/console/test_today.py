@@ -135,6 +135,7 @@ async def test_channels_in_trouble_come_first_with_why(desk: Desk, monkeypatch: 
         rows = [" ".join(each.text_content().split()) for each in page.all("section[aria-labelledby=channels] li")]
         assert rows == ["trouble Slack does not receive: the token was refused", "well Email"]
         assert "1 channel in trouble" in page.words
+        assert "slack" not in (await (await site.enter("guest")).go("/")).words.lower()
 
 
 async def test_what_comes_unasked_is_offered_and_switched_on_by_one_button(site: Site) -> None:
