@@ -26,10 +26,14 @@ spend = sa.Table(
     sa.Column("micros", sa.BigInteger, nullable=False),
     sa.Column("estimated", sa.Boolean, nullable=False),
     one_of("purpose", Purpose),
-    sa.Index("ix_spend_day", "day"),
+    sa.Index(
+        "ix_spend_day",
+        *("day", "person_id", "model", "purpose"),
+        *("input", "output", "cache_read", "cache_written", "micros"),
+    ),
 )
 """One row a call. `day` is the company's own (ISO); `micros` are millionths of a US dollar; `estimated`: the call ended
-without saying what it used."""
+without saying what it used. The index holds all that is summed up: years are summed up without a look at the rows."""
 
 budget_warning = sa.Table(
     "budget_warning",

@@ -343,3 +343,23 @@ async def test_sums(clock: FakeClock, database: Database, recorder: Recorder) ->
     assert await by("purpose") == [("answer", 2, 15_000), ("gate", 1, 1_500)]
     assert await by("day", PersonId("ann")) == [("2026-03-02", 1, 7_500)]
     assert await by("model", PersonId("nobody")) == []
+
+
+async def test_years_are_summed_up_from_an_index(database: Database) -> None:
+    plans: list[str] = []
+
+    def query(connection: sa.Connection) -> None:
+        def explain(_c: object, _cursor: object, text: str, given: tuple[object, ...], *_: object) -> None:
+            if text.startswith("SELECT spend"):
+                plans.extend(row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", given))
+
+        sa.event.listen(connection, "before_cursor_execute", explain)
+        for of in (None, PersonId("ann")):
+            spending.sums(connection, "day", START.date(), of)
+            spending.sums(connection, "model", START.date(), of)
+        sa.event.remove(connection, "before_cursor_execute", explain)
+
+    await database.read(query)
+    looked = [each for each in plans if "spend" in each]
+    assert len(looked) == 4
+    assert all(each.startswith("SEARCH spend USING COVERING INDEX ix_spend_day") for each in looked), plans
