@@ -33,7 +33,7 @@ from bot.gateway.events import (
 )
 from bot.kernel.ids import BlobHash
 from bot.kernel.values import dataclass
-from channels.email import dsn, fields, guards, quote
+from channels.email import dsn, fields, guards
 from channels.email.addresses import Mailbox, is_ours, mailboxes, only_mailbox, parse_one
 from channels.email.dates import parse_date
 from channels.email.mime import ParsedMail
@@ -207,6 +207,8 @@ def _subject(parsed: ParsedMail) -> str | None:
 
 
 def _body(parsed: ParsedMail, own: Own) -> Body:
+    from channels.email import quote  # its patterns take a while to compile, and no mail may ever come
+
     known = quote.Known((own.address,), own.id_domain)
     subject = parsed.first("subject")
     text = parsed.body.text
