@@ -6,7 +6,6 @@ and the name of a specialist or a model are names in it; in the list of keys the
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,6 +18,7 @@ import annotated_types
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from config.near import nearest
 from config.schema import Settings
 from config.section import Section
 from config.types import Allowed, duration_text
@@ -135,26 +135,23 @@ def nearest_key(path: Sequence[str]) -> str | None:
     parent, name = tuple(path[:-1]), path[-1]
     everything = [*_by_path(), *(table.path for table in tables() if table.path)]
     siblings = {p[-1]: p for p in everything if p[:-1] == _general(parent) and p[-1] != ANY}
-    if near := difflib.get_close_matches(name.lower(), siblings, n=1, cutoff=0.6):
-        return dotted((*parent, near[0]))
+    if near := nearest(name.lower(), siblings):
+        return dotted((*parent, near))
     if elsewhere := [p for p in everything if p[-1] == name.lower()]:
         return dotted(min(elsewhere, key=lambda p: (-_common(p, path), len(p), p in _by_path())))
-    written = {dotted(p): p for p in everything if ANY not in p}
-    close = difflib.get_close_matches(dotted(path).lower(), written, n=1, cutoff=0.75)
-    return close[0] if close else None
+    written = [dotted(p) for p in everything if ANY not in p]
+    return nearest(dotted(path).lower(), written, 0.75)
 
 
 def nearest_variable(name: str) -> str | None:
     """The environment variable of a setting that `name` most likely means."""
     names = [environment_name(key.path) for key in _by_path().values() if ANY not in key.path]
-    close = difflib.get_close_matches(name.upper(), names, n=1, cutoff=0.7)
-    return close[0] if close else None
+    return nearest(name.upper(), names, 0.7)
 
 
 def nearest_secret(path: Sequence[str]) -> str | None:
     """The secret that a file of the name `path` most likely means."""
-    close = difflib.get_close_matches(dotted(path).lower(), [key.dotted for key in secrets()], n=1, cutoff=0.8)
-    return close[0] if close else None
+    return nearest(dotted(path).lower(), [key.dotted for key in secrets()], 0.8)
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:

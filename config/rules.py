@@ -3,7 +3,6 @@ whether a file exists or a server answers is for `openexecutive doctor`."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from config.ledger import ACTIONS
+from config.near import nearest
 from config.schema import BUILT_IN_SPECIALISTS, Email, Models, Settings
 from config.types import is_loopback
 
@@ -102,8 +102,8 @@ def _specialists(settings: Settings) -> Iterator[Finding]:
         told = own.title or own.when or own.charter or own.charter_file
         if name in BUILT_IN_SPECIALISTS or (told and not own.enabled):
             continue
-        close = difflib.get_close_matches(name, BUILT_IN_SPECIALISTS, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
+        close = nearest(name, BUILT_IN_SPECIALISTS)
+        hint = f"; did you mean {close}?" if close else ""
         needed = {"title": own.title, "when": own.when, "charter": own.charter or own.charter_file}
         for key in (key for key, value in needed.items() if value is None):
             yield Finding(
@@ -306,10 +306,10 @@ def _terminal(settings: Settings) -> Iterator[Finding]:
     person = settings.channels.terminal.person
     if person is None or person in settings.roster:
         return
-    close = difflib.get_close_matches(person, settings.roster, n=1)
+    close = nearest(person, settings.roster)
     yield Finding(
         ("channels.terminal.person", "people"),
-        f"nobody of that id is in people{f'; did you mean {close[0]}?' if close else ''}",
+        f"nobody of that id is in people{f'; did you mean {close}?' if close else ''}",
         " or ".join(f'"{known}"' for known in settings.roster),
     )
 
@@ -346,8 +346,8 @@ def _ledger(settings: Settings) -> Iterator[Finding]:
     ledger, roster = settings.ledger, settings.roster
     for name in ledger.classes:
         if name not in ACTIONS:
-            close = difflib.get_close_matches(name, ACTIONS, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            close = nearest(name, ACTIONS)
+            hint = f"; did you mean {close}?" if close else ""
             yield Finding((f"ledger.classes.{name}",), f"no class of actions{hint}", f"one of {', '.join(ACTIONS)}")
     named = [
         (f"ledger.classes.{name}.approvers", each) for name, own in ledger.classes.items() for each in own.approvers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
@@ -113,7 +112,9 @@ def outcome(proposal: Proposal, shown: Shown, who: str | None, zone: str) -> str
 
 def difference(before: str, after: str) -> str:
     """Line by line, what was proposed (-) and what is final (+)."""
-    lines = difflib.unified_diff(revealed(before).splitlines(), revealed(after).splitlines(), lineterm="", n=1)
+    from difflib import unified_diff
+
+    lines = unified_diff(revealed(before).splitlines(), revealed(after).splitlines(), lineterm="", n=1)
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
