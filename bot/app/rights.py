@@ -23,6 +23,8 @@ from bot.memory.recall import names_of
 from bot.memory.rights import Act
 from bot.memory.service import Acting, Eraser, Memories
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.leaving import HANDED
+from bot.orchestrator.leaving import told as what_was_handed_over
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.telling import GUEST_WAITS, wish
 from bot.orchestrator.telling import held as held_words
@@ -85,7 +87,13 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
             await tell(PersonId(task.payload["person"]), "A private conversation was read", notice(task.payload))
         )
 
-    return {ASKED: asked, HELD: held, VIEWED: viewed}
+    async def handed(task: Task) -> Done:
+        text = await store.database.read(lambda c: what_was_handed_over(c, task.payload))
+        if text is None:
+            return Done(empty=True)
+        return Done(await tell(PersonId(task.payload["to"]), "What was handed over to you", inert(text, ())))
+
+    return {ASKED: asked, HELD: held, VIEWED: viewed, HANDED: handed}
 
 
 def operations(

@@ -50,7 +50,7 @@ def handlers(
     runs. `ring` wakes whoever runs tasks."""
     roster = Roster(database, recorder, clock, time_zone, forget_rooms, outbox)
     linking = Linking(roster, ring)
-    people = ops_people.People(database, roster, Departures(roster), linking)
+    people = ops_people.People(database, roster, Departures(roster, ring), linking)
     pair = ops_pair.Pair(database, clock, linking)
     audit = ops_audit.Audit(database, recorder, audit_key)
     usage = ops_usage.Spending(database, clock, time_zone)

@@ -7,8 +7,9 @@ no more (the ledger looks at who is there), and every room that they read in is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -27,13 +28,16 @@ from bot.outbox import held as outbox
 from bot.people import browsers, pairing, store, tokens
 from bot.people.model import Origin, Person
 from bot.scheduler import store as jobs
+from bot.scheduler import wording
 from bot.scheduler.model import UNSOLICITED, Job, JobState
-from bot.scheduler.service import LIVE, Schedules
+from bot.scheduler.service import LIVE, Schedules, handle
 from bot.sessions.visible import visible
 from bot.storage.database import Tx
+from bot.tasks import store as tasks
 
 GONE = "recipient_deactivated"
 """Reason of what waited to be sent to somebody who has left."""
+HANDED = "people.handed"
 MOST = 200
 """Initiatives that are handed over at once."""
 OVER = (Work.COMPLETED, Work.DROPPED)
@@ -68,8 +72,10 @@ class HandedOver:
 
 
 class Departures:
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: Roster, ring: Callable[[], None]) -> None:
+        """`ring` wakes whoever runs tasks: who takes over hears of it."""
         self._roster = roster
+        self._ring = ring
         self._schedules = Schedules(roster.recorder)
         self._memories = Memories(roster.recorder)
 
@@ -133,9 +139,35 @@ class Departures:
                 for each in found.schedules
                 if schedules is None or each.id in schedules
             ]
+            if taken or moved:
+                ids = {"initiatives": [each.id for each in taken], "schedules": [each.id for each in moved]}
+                payload = {"to": new.id, "of": known.name, "by": by.actor.id, **ids}
+                tasks.enqueue(tx, HANDED, f"{person}:{now.isoformat()}", payload, now, lane=HANDED)
             return HandedOver(new, tuple(taken), tuple(moved), len(wanted) - len(taken))
 
-        return await self._roster.database.write(unit)
+        handed = await self._roster.database.write(unit)
+        self._ring()
+        return handed
+
+
+def told(connection: sa.Connection, payload: Mapping[str, Any]) -> str | None:
+    """What who takes over is told; None if nothing of it is theirs any more."""
+    to = PersonId(payload["to"])
+    by = store.get(connection, PersonId(payload["by"]))
+    claims = [ClaimId(each) for each in payload["initiatives"]]
+    seen = reading.by_ids(connection, visible(connection, PersonScope(to)), Purpose.REVIEW, claims)
+    moved = [jobs.get(connection, JobId(each)) for each in payload["schedules"]]
+    lines = [f"- {each.statement}" for each in seen.values() if each.owner == to]
+    lines += [
+        f"- {each.title} ({wording.described(each.rule, each.zone)}): it rests until you say `/schedule resume "
+        f"{handle(each)}`"
+        for each in moved
+        if each is not None and each.owner == to
+    ]
+    if not lines:
+        return None
+    who = by.name if by is not None else "The operator"
+    return "\n".join([f"{who} handed over to you what was {payload['of']}'s:", "", *lines])
 
 
 def _leaving(connection: sa.Connection, person: PersonId, by: Acting, now: datetime) -> Leaving:

@@ -61,7 +61,7 @@ class Linking:
     def __init__(self, roster: Roster, ring: Callable[[], None]) -> None:
         """`ring` wakes whoever runs tasks."""
         self.roster = roster
-        self._ring = ring
+        self.ring = ring
 
     async def code(self, person: PersonId, actor: Actor) -> Code:
         roster, now = self.roster, self.roster.clock.now()
@@ -101,7 +101,7 @@ class Linking:
             return person
 
         linked = await roster.changed(unit, actor)
-        self._ring()
+        self.ring()
         return linked
 
     async def refuse(self, code: str) -> None:
@@ -135,7 +135,7 @@ class Linking:
             return active(tx, person)
 
         left = await roster.changed(unit, actor)
-        self._ring()
+        self.ring()
         return left
 
     def _tell(self, tx: Tx, person: PersonId, what: str, channel: str, address: str, actor: Actor) -> None:

@@ -13,8 +13,9 @@ from bot.app.rights import handlers
 from bot.audit.recorder import Recorder
 from bot.control.memory_reader import VIEWED
 from bot.kernel.ids import PersonId
-from bot.memory.model import Held, Status, Trust
+from bot.memory.model import Held, Kind, Status, Trust, Work
 from bot.memory.moves import ASKED, HELD
+from bot.orchestrator.leaving import HANDED
 from bot.orchestrator.telling import GUEST_WAITS
 from bot.storage.database import Database, Tx
 from bot.tasks import store as tasks
@@ -136,3 +137,15 @@ async def test_what_was_read_in_private_is_told_with_its_reason(told: Told) -> N
     assert "3 memories" in text
     assert "a court asks" in text
     assert told.subjects == ["A private conversation was read"]
+
+
+async def test_who_takes_over_from_somebody_who_leaves_is_told_once(told: Told) -> None:
+    room = await told.desk.room("boss", "bob")
+    claim = await told.desk.said(
+        room, "boss", "We open in Graz.", kind=Kind.INITIATIVE, work=Work.ACTIVE, owner=PersonId("bob")
+    )
+    payload = {"to": "bob", "of": "Cleo", "by": "boss", "initiatives": [claim.id], "schedules": []}
+    await told.desk.write(lambda tx: tasks.enqueue(tx, HANDED, "k", payload, told.desk.now, lane=HANDED))
+    assert await told.run(HANDED) == [False]
+    assert told.said == [("bob", "boss handed over to you what was Cleo's:\n\n- We open in Graz.")]
+    assert told.subjects == ["What was handed over to you"]

@@ -210,7 +210,7 @@ async def test_a_room_is_told_why_it_is_treated_differently(desk: Desk) -> None:
         places.declare(tx, desk.recorder, ROOM, Audience.ROOM, Actor("person", "anna"), desk.clock.now())
 
     await desk.database.write(room)
-    await Departures(roster).leave(PersonId("cleo"), Actor("system", "operator"))
+    await Departures(roster, lambda: None).leave(PersonId("cleo"), Actor("system", "operator"))
     async with asyncio.timeout(10):
         text = await said.texts.get()
     assert text.startswith(f"{ROOM} From now on I treat this place as **external**:")

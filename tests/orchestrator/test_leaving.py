@@ -15,7 +15,7 @@ from bot.gateway.operations import Send
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import BootId, JobId, PersonId
 from bot.memory.model import Claim, Kind, Visibility, Work
-from bot.orchestrator.leaving import Departures, HandedOver
+from bot.orchestrator.leaving import HANDED, Departures, HandedOver, told
 from bot.orchestrator.roster import Roster, UnknownPersonError
 from bot.outbox import store as outbox
 from bot.outbox.store import Origin as Cause
@@ -28,6 +28,7 @@ from bot.scheduler.model import Cron, Job, JobState
 from bot.scheduler.model import Kind as JobKind
 from bot.scheduler.service import Schedules, Wish
 from bot.storage.database import Database
+from bot.tasks.tables import task
 from tests.clock import FakeClock
 from tests.memory.desk import ADDRESSES, Desk
 from tests.people.test_model import person
@@ -50,7 +51,8 @@ async def desk(database: Database, recorder: Recorder, clock: FakeClock, monkeyp
 @pytest.fixture
 def departures(desk: Desk) -> Departures:
     rooms = desk.rooms
-    return Departures(Roster(rooms.database, rooms.recorder, rooms.clock, "UTC", lambda: None, None))
+    roster = Roster(rooms.database, rooms.recorder, rooms.clock, "UTC", lambda: None, None)
+    return Departures(roster, lambda: None)
 
 
 async def _schedule(desk: Desk, text: str, kind: JobKind = JobKind.REMINDER) -> Job:
@@ -188,3 +190,20 @@ async def test_the_last_principal_stays(desk: Desk, departures: Departures) -> N
     await desk.write(lambda tx: store.deactivate(tx, rooms.recorder, PersonId("boss"), BOSS, desk.now))
     with pytest.raises(PermanentError, match="last principal"):
         await departures.leave(PersonId("dora"), BOSS)
+
+
+async def test_who_takes_over_is_told_of_what_they_may_see(desk: Desk, departures: Departures) -> None:
+    room = await desk.room("boss", "cleo")
+    await _initiative(desk, room, "We open in Graz.", visibility=Visibility.COMPANY)
+    await _initiative(desk, room, "We hire a driver.")
+    job = await _schedule(desk, "water the plants")
+    await departures.leave(CLEO, BOSS)
+    await _hand(desk, departures)
+    query = sa.select(task.c.payload).where(task.c.kind == HANDED)
+    payload = await desk.rooms.database.read(lambda c: c.execute(query).scalar_one())
+    text = await desk.rooms.database.read(lambda c: told(c, payload))
+    assert text == (
+        "boss handed over to you what was cleo's:\n\n- We open in Graz.\n"
+        f"- water the plants (every day at 09:00 (UTC)): it rests until you say `/schedule resume {job.id[-6:]}`"
+    )
+    assert await desk.rooms.database.read(lambda c: told(c, {**payload, "initiatives": [], "schedules": []})) is None

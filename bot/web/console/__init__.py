@@ -82,9 +82,9 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
         *ChatPage(rooms.database, rooms.clock, rooms.hub, visitors, rooms.chats).routes(site),
         *MemoryPages(rooms.database, rooms.recorder, rooms.clock, rooms.remembered).routes(site),
         *KnowledgePage(rooms.database, rooms.documents).routes(site),
-        *DeparturePages(rooms.database, rooms.linking.roster, Departures(rooms.linking.roster), rooms.erasing).routes(
-            site
-        ),
+        *DeparturePages(
+            rooms.database, rooms.linking.roster, Departures(rooms.linking.roster, rooms.linking.ring), rooms.erasing
+        ).routes(site),
         *PeoplePages(rooms.database, rooms.linking.roster, rooms.linking).routes(site),
         *TodayPage(rooms.database, rooms.clerk, rooms.meter, rooms.status).routes(site),
         *SchedulePages(rooms.desk).routes(site),
