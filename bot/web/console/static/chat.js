@@ -25,21 +25,27 @@
 
   // --- what stands there ---
 
-  function merge(html) {
+  function merge(came) {
     const follow = nearEnd();
-    const came = new DOMParser().parseFromString(html, "text/html");
     const list = talk.querySelector("ol.lines");
+    const lines = [...came.querySelectorAll("li.line")];
+    // What is not there any more was erased; what stands before the first is only on an earlier page.
+    const first = lines.length ? document.getElementById(lines[0].id) : list.firstElementChild;
+    const there = new Set(lines.map((line) => line.id));
+    for (let line = first; line;) {
+      const next = line.nextElementSibling;
+      if (!there.has(line.id)) line.remove();
+      line = next;
+    }
     let last = null;
-    for (const line of came.querySelectorAll("li.line")) {
+    for (const line of lines) {
       const known = document.getElementById(line.id);
       const same = known && shape(known) === shape(line);
       const now = same ? known : document.importNode(line, true);
       if (known && !same) known.replaceWith(now);
-      if (!known) { if (last) last.after(now); else list.prepend(now); }
+      if (!known) { if (last) last.after(now); else list.append(now); }
       last = now;
     }
-    const told = came.getElementById("told");
-    if (told && told.textContent.trim()) at("told").replaceChildren(...told.childNodes);
     if (list.children.length && at("nothing")) at("nothing").remove();
     if (list.lastElementChild && !list.lastElementChild.classList.contains("mine")) draft(null);
     busy(Boolean(list.querySelector(".tag.info")));
@@ -49,11 +55,23 @@
   // The ids of presses are fresh in every answer: they make no line another one.
   const shape = (line) => line.outerHTML.replace(/name="id" value="[^"]*"/g, "");
 
+  // Answers may overtake each other: one that was asked for before what stands here is asked for again.
+  let [asked, shown] = [0, 0];
+  async function take(number, answer) {
+    const came = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const told = came.getElementById("told");
+    if (told && told.textContent.trim()) at("told").replaceChildren(...told.childNodes);
+    if (number < shown) { look(); return; }
+    shown = number;
+    merge(came);
+  }
+
   async function look() {
+    const number = ++asked;
     try {
       const answer = await fetch(chat, { headers });
       if (answer.status === 401) { window.location.reload(); return; }
-      if (answer.ok) merge(await answer.text());
+      if (answer.ok) await take(number, answer);
       if (talk.querySelector("ol.lines li")) begun();
     } catch { /* the stream comes back and asks again */ }
   }
@@ -95,10 +113,11 @@
       const one = waiting[0];
       const body = new URLSearchParams({ id: one.id, text: one.text });
       one.files.forEach((file) => body.append("file", file));
+      const number = ++asked;
       try {
         const answer = await fetch(`${chat}/say`, { method: "POST", headers, body });
         if (answer.ok) {
-          merge(await answer.text());
+          await take(number, answer);
           trouble("");
           begun();
         } else if (answer.status === 401) {
@@ -144,7 +163,8 @@
   composer.addEventListener("submit", (event) => {
     if (event.submitter && event.submitter.id === "stop") {
       event.preventDefault();
-      fetch(`${chat}/stop`, { method: "POST", headers }).then((answer) => (answer.ok ? answer.text().then(merge) : null), () => trouble("It could not be stopped: try again."));
+      const number = ++asked;
+      fetch(`${chat}/stop`, { method: "POST", headers }).then((answer) => (answer.ok ? take(number, answer) : null), () => trouble("It could not be stopped: try again."));
       return;
     }
     event.preventDefault();
@@ -163,9 +183,10 @@
     event.preventDefault();
     const buttons = [...form.parentElement.querySelectorAll("button")];
     buttons.forEach((button) => { button.disabled = true; });
+    const number = ++asked;
     try {
       const answer = await fetch(form.action, { method: "POST", headers, body: new URLSearchParams(new FormData(form)) });
-      if (answer.ok) merge(await answer.text()); else trouble("That was not done: load the page again.");
+      if (answer.ok) await take(number, answer); else trouble("That was not done: load the page again.");
     } catch {
       trouble("That could not be sent: try again.");
     }
