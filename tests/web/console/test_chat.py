@@ -15,7 +15,8 @@ import aiohttp
 import pytest
 
 from bot.audit.events import SYSTEM
-from bot.gateway.operations import Choice, Edit, Reply, asking
+from bot.gateway.operations import Choice, Edit, asking
+from bot.gateway.operations import Reply as Said
 from bot.kernel.ids import PersonId
 from bot.outbox.store import Origin
 from bot.people import browsers
@@ -25,7 +26,7 @@ from bot.people.model import Origin as Origin_
 from tests.contracts.bench import FarEnd, until, until_true
 from tests.contracts.benches.web import WebEnd
 from tests.contracts.core import Core, living
-from tests.fakes.anthropic_reply import say
+from tests.fakes.anthropic_reply import Reply, ToolUse, say
 from tests.web.console.site import Answer, Browser
 
 XSS = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
@@ -334,7 +335,7 @@ async def test_a_press_decides_and_is_answered_at_once(web: Web) -> None:
     path = await channel.direct("ann")
     assert f"/chat/{path.thread.partition(':')[2]}" == chat.path, "what is said unasked comes where they wrote last"
     choices = (Choice("ledger:a:nobody", "Approve"), Choice("ledger:r:nobody", "Reject"))
-    ops = asking(channel.plan(Reply(path, "Send **this**?")), choices, None)
+    ops = asking(channel.plan(Said(path, "Send **this**?")), choices, None)
     outbox = web.core.daemon.rooms.outbox
     nowhere = Origin(None, None, None)
     queued = await store.database.write(lambda tx: outbox.queue_operations(tx, "web", ops, nowhere))
@@ -418,3 +419,30 @@ async def test_who_is_signed_out_hears_nothing_more(web: Web) -> None:
         async with asyncio.timeout(20):
             heard = [data async for kind, data in events(stream) if kind == "draft"]
     assert not [data for data in heard if "PAPAYA" in data], "and the stream came to its end"
+
+
+async def test_what_needs_a_yes_comes_into_the_conversation_and_is_done_from_there(web: Web) -> None:
+    asked = {"to": "ben", "text": "We meet on Tuesday.", "reason": "Ann wants it"}
+    wish = Reply((ToolUse("send_message", asked),))
+    web.core.brain.server.reply_with(wish, say("I have put it before you."))
+    ann, ben = await web.enter("ann"), await web.enter("ben")
+    hers = await web.chat(ann)
+    await hers.say("Tell Ben that we meet on Tuesday.")
+    await hers.shows("I have put it before you.")
+    await hers.shows("We meet on Tuesday.")
+    page = await hers.page()
+    (link,) = page.all("li.theirs a[href^='/approvals/']")
+    assert (await ann.go(link.get("href"))).status == 200
+    form = page.all("[data-press]")[0]
+    fields = {each.get("name"): each.get("value") for each in form.cssselect("input") if each.get("name") != "csrf"}
+    answer = await ann.post(form.get("action"), fields)
+    assert "Approved: it is being done." in answer.words
+    told = await web.chat(ben, "/chat")
+    await told.shows("We meet on Tuesday.")
+
+    async def settled() -> bool:
+        return (await hers.page()).all("[data-press]") == []
+
+    await until_true(settled)
+    assert (await ann.post(form.get("action"), fields)).status in (200, 404), "the same press again does nothing"
+    assert len([each for each in await told.theirs() if "Tuesday" in each]) == 1
