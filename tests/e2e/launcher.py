@@ -221,8 +221,8 @@ def _go_ahead(file: Path) -> None:
 
     original = SystemClock.now
 
-    def ahead(clock: SystemClock) -> datetime:
-        return original(clock) + timedelta(seconds=float(file.read_text(encoding="ascii")))
+    def ahead(self: SystemClock) -> datetime:
+        return original(self) + timedelta(seconds=float(file.read_text(encoding="ascii")))
 
     SystemClock.now = ahead  # type: ignore[method-assign]
 
