@@ -135,6 +135,7 @@ class AuditPages:
         values = {
             "session": of,
             "title": called(place[0]) if place else "A conversation",
+            "there": bool(place),
             "lines": told,
             "earlier": None if found.older is None else f"{path}?before={found.older}",
             "latest": path if before is not None else None,

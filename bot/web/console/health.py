@@ -66,7 +66,7 @@ class HealthPage:
             "principal": _principal(visit),
             "versions": await asyncio.to_thread(_versions),
         }
-        return Page("settings/health.html", values)
+        return Page("settings/health.html", values, "now")
 
     async def storage(self, visit: Visit) -> Page:
         """Asked for by the page once it is there: files have to be counted for it."""

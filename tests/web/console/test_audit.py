@@ -190,6 +190,8 @@ async def test_a_conversation_is_told_in_order(desk: Desk, site: Site) -> None:
         n for n, each in enumerate(told) if "used the tool calculate" in each
     ]
     assert _hrefs(page, "li.turn a") == [f"/audit/turns/{turn}"]
+    (chat,) = _hrefs(page, "a[href^='/chat/session/']")
+    assert "hello" in (await browser.go(chat)).words
 
 
 async def test_one_turn_is_a_graph_whose_nodes_lead_on(desk: Desk, site: Site) -> None:

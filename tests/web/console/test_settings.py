@@ -66,6 +66,9 @@ async def test_channels_say_whether_they_receive_and_why_not(site: Site) -> None
     assert "something is wrong" in page.words
     assert "2 parked" in page.words
     assert "up for 0:01:30" in page.words
+    part = await ada.part("/settings")
+    assert part.text.strip().startswith('<div id="now"'), "asked for again while the page is open"
+    assert "does not receive" in part.text
 
 
 async def test_what_failed_is_tried_again_or_dropped_by_principals_only(desk: Desk, site: Site) -> None:
