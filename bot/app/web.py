@@ -41,7 +41,7 @@ from bot.outbox.store import Origin
 from bot.outbox.tables import Policy
 from bot.web import console
 from bot.web.console import Rooms as PageRooms
-from bot.web.console.chat import Chats
+from bot.web.console.chat_lists import Chats
 from bot.web.console.house import Backup, House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub

@@ -98,12 +98,16 @@ class Pages(Protocol):
         """A new conversation of this account's. It is nowhere before something is said in it."""
         ...
 
+    def first(self, account: str) -> str:
+        """The conversation that is the account's from the beginning."""
+        ...
+
     def thread(self, account: str, chat: str) -> str:
         """Its thread key."""
         ...
 
     async def current(self, account: str) -> str:
-        """Where something is said to the account unasked: where it wrote last, else its first conversation."""
+        """Where something is said to the account unasked: where it wrote last, else in its first."""
         ...
 
     async def say(self, account: Account, chat: str, written: Written) -> Accepted:

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from bot.gateway.codec import load_operation
 from bot.gateway.operations import Ask, Delete, Edit, OutboundOp, Send
-from bot.gateway.pages import shown_at
 from bot.kernel.ids import OutboxId, TurnId
 from bot.kernel.scope import PersonScope
 from bot.kernel.values import dataclass
@@ -68,10 +67,6 @@ def one(connection: sa.Connection, scope: PersonScope, thread: str, wanted: Outb
     return None if op is None else load_operation(op)
 
 
-def anything(connection: sa.Connection, scope: PersonScope, thread: str) -> bool:
-    return connection.execute(sa.select(outbox.c.seq).where(*_of(scope, thread)).limit(1)).first() is not None
-
-
 def _of(scope: PersonScope, thread: str) -> tuple[sa.ColumnElement[bool], ...]:
     owned = sa.select(handle.c.address).where(handle.c.channel == outbox.c.channel, handle.c.person_id == scope.person)
     return (outbox.c.thread_key == thread, outbox.c.state.in_(_SAID), outbox.c.address.in_(owned))
@@ -96,8 +91,3 @@ def _changes(
         if isinstance(op, Edit | Delete):
             found[growth.own_target(op) or op.target.rpartition(":")[2]] = op
     return found
-
-
-def ref(answer: Answer) -> str:
-    """How events name it."""
-    return shown_at(answer.op.path, answer.id)

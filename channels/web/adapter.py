@@ -64,13 +64,16 @@ class WebChannel:
     def begin(self, account: str) -> str:
         return mapping.chat_of(self._context.secret, account, secrets.token_bytes(8))
 
+    def first(self, account: str) -> str:
+        return mapping.home(self._context.secret, account)
+
     def thread(self, account: str, chat: str) -> str:
         return mapping.thread_key(self._context.secret, account, chat)
 
     async def current(self, account: str) -> str:
         last = await self._receiving().cursor(_last(account))
         if last is None or not mapping.is_of(self._context.secret, account, last):
-            return mapping.home(self._context.secret, account)
+            return self.first(account)
         return last
 
     async def say(self, account: Account, chat: str, written: Written) -> Accepted:

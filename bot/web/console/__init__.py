@@ -27,7 +27,8 @@ from bot.web.console import assets
 from bot.web.console.access import AccessPage
 from bot.web.console.approvals import ApprovalPages
 from bot.web.console.audit import AuditPages
-from bot.web.console.chat import ChatPage, Chats
+from bot.web.console.chat import ChatPage
+from bot.web.console.chat_lists import Chats
 from bot.web.console.classes import ClassPages
 from bot.web.console.departures import DeparturePages
 from bot.web.console.health import HealthPage

@@ -35,7 +35,9 @@ StillIn = Callable[[], Awaitable[bool]]
 def stream(listening: Listening, ear: Ear | None, clock: Clock, still_in: StillIn) -> Response:
     """`ear`: None where too many listen; what ends without a word is then seen late. `still_in`: whether the browser is
     signed in yet; who is not hears nothing more."""
-    return StreamingResponse(_events(listening, ear, clock, still_in), media_type="text/event-stream")
+    # A proxy in front must not gather what is to be seen at once (nginx, proxy_buffering).
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(listening, ear, clock, still_in), 200, headers, "text/event-stream")
 
 
 async def _events(listening: Listening, ear: Ear | None, clock: Clock, still_in: StillIn) -> AsyncIterator[str]:

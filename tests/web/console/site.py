@@ -32,7 +32,7 @@ from bot.orchestrator.verdicts import Verdicts
 from bot.people import browsers
 from bot.web import api, console
 from bot.web.console import Rooms
-from bot.web.console.chat import Chats
+from bot.web.console.chat_lists import Chats
 from bot.web.console.house import House
 from bot.web.console.knowledge import Documents
 from bot.web.console.live import Hub

@@ -439,6 +439,14 @@ async def test_what_needs_a_yes_comes_into_the_conversation_and_is_done_from_the
     assert "Approved: it is being done." in answer.words
     told = await web.chat(ben, "/chat")
     await told.shows("We meet on Tuesday.")
+    fresh = await web.chat(ben)
+    await fresh.say("hello")
+    await fresh.shows("Answer")
+    for path in (fresh.path, "/chat/all"):
+        titles = {
+            each.text_content(): each.getparent().get("href") for each in (await ben.go(path)).all(".talks .title")
+        }
+        assert titles["From the executive"] == told.path
 
     async def settled() -> bool:
         return (await hers.page()).all("[data-press]") == []
