@@ -26,6 +26,7 @@ def environment(company: str, version: str) -> Environment:
     made.globals |= {"company": company, "version": version, "static": static}
     made.filters |= {
         "left": _left,
+        "near": _near,
         "at": _at,
         "day": _day,
         "clock": _clock,
@@ -66,6 +67,14 @@ def _day(context: Context, value: datetime | date | None) -> str:
 @pass_context
 def _clock(context: Context, value: datetime) -> str:
     return f"{_local(context, value):%H:%M}"
+
+
+@pass_context
+def _near(context: Context, value: datetime) -> str:
+    """ "today, 14:05", "tomorrow, 08:30", "yesterday, 16:00"; other days like `at`."""
+    local, today = _local(context, value), _local(context, context["now"]).date()
+    word = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get((local.date() - today).days)
+    return _at(context, value) if word is None else f"{word}, {local:%H:%M}"
 
 
 @pass_context

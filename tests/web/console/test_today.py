@@ -70,6 +70,7 @@ async def test_memories_to_review_commitments_and_initiatives_are_ones_own(site:
     )
     ada, bob = await site.enter("ada"), await site.enter("bob")
     page = await ada.go("/")
+    assert "today, 09:0" in page.words
     assert f"/memories/{waits.id}" in [each.get("href") for each in page.all(".my-word a")]
     assert f"/memories/{promised.id}" in [each.get("href") for each in page.all("section[aria-labelledby=due] a")]
     assert "overdue" in page.words
