@@ -14,14 +14,16 @@ from bot.control.memory_reader import VIEWED, notice
 from bot.erasure.work import Tell
 from bot.gateway.channel import LocalHandler
 from bot.gateway.text_links import inert
-from bot.kernel.ids import ClaimId, PersonId
+from bot.kernel.ids import ClaimId, DocumentId, PersonId
 from bot.kernel.scope import PersonScope
+from bot.knowledge.tasks import Kind
 from bot.memory import store as memories
 from bot.memory.model import Claim, Status
 from bot.memory.moves import ASKED, HELD
 from bot.memory.recall import names_of
 from bot.memory.rights import Act
 from bot.memory.service import Acting, Eraser, Memories
+from bot.orchestrator import brought
 from bot.orchestrator.clerk import Clerk
 from bot.orchestrator.leaving import HANDED
 from bot.orchestrator.leaving import told as what_was_handed_over
@@ -93,7 +95,29 @@ def handlers(store: Store, tell: Tell) -> Mapping[str, Handler]:
             return Done(empty=True)
         return Done(await tell(PersonId(task.payload["to"]), "What was handed over to you", inert(text, ())))
 
-    return {ASKED: asked, HELD: held, VIEWED: viewed, HANDED: handed}
+    async def waits(task: Task) -> Done:
+        document = DocumentId(task.payload["document"])
+        found = await store.database.read(lambda c: brought.waits(c, document))
+        if found is None:
+            return Done(empty=True)
+        said = [await tell(each, "A document waits for a yes", inert(found[1], ())) for each in found[0]]
+
+        def apply(tx: Tx) -> None:
+            for each in said:
+                each(tx)
+
+        return Done(apply)
+
+    async def ended(task: Task) -> Done:
+        document = DocumentId(task.payload["document"])
+        found = await store.database.read(lambda c: brought.ended(c, document))
+        if found is None:
+            return Done(empty=True)
+        return Done(await tell(found[0], "Your document", inert(found[1], ())))
+
+    return {
+        ASKED: asked, HELD: held, VIEWED: viewed, HANDED: handed, Kind.WAITS.value: waits, Kind.ENDED.value: ended,
+    }  # fmt: skip
 
 
 def operations(

@@ -358,6 +358,7 @@ class Library:
             found = store.get(tx.connection, document.id)
             if found is None:
                 raise KnowledgeError(f"{document.name} was removed while it was being read")
+            self._queue.waits(tx, found, now)
             return found
 
         finished = await self._database.write(unit)

@@ -10,9 +10,16 @@ import sqlalchemy as sa
 
 from bot.app.opening import Store
 from bot.app.rights import handlers
+from bot.audit.events import SYSTEM, Actor
 from bot.audit.recorder import Recorder
 from bot.control.memory_reader import VIEWED
-from bot.kernel.ids import PersonId
+from bot.kernel.ids import BlobHash, PersonId
+from bot.knowledge import store as documents
+from bot.knowledge.model import Document, Origin
+from bot.knowledge.model import Status as DocumentStatus
+from bot.knowledge.store import New, Read
+from bot.knowledge.tasks import Kind as Asked
+from bot.knowledge.tasks import Queue
 from bot.memory.model import Held, Kind, Status, Trust, Work
 from bot.memory.moves import ASKED, HELD
 from bot.orchestrator.leaving import HANDED
@@ -149,3 +156,44 @@ async def test_who_takes_over_from_somebody_who_leaves_is_told_once(told: Told) 
     assert await told.run(HANDED) == [False]
     assert told.said == [("bob", "boss handed over to you what was Cleo's:\n\n- We open in Graz.")]
     assert told.subjects == ["What was handed over to you"]
+
+
+async def _brought(told: Told, by: str, audience: str = "company") -> Document:
+    now, recorder = told.desk.now, told.desk.rooms.recorder
+    name = "plan.md"
+    new = New(
+        name, Origin.SENT, audience, name, "text/markdown", BlobHash("b" * 64), "b" * 64, now, uploader=PersonId(by)
+    )
+
+    def unit(tx: Tx) -> Document:
+        added = documents.add(tx, new, now)
+        documents.finish(tx, recorder, added, DocumentStatus.PENDING, Read(None, 10, 0, "Plan", None), SYSTEM, now)
+        found = documents.get(tx.connection, added.id)
+        assert found is not None
+        Queue(None).waits(tx, found, now)
+        return found
+
+    return await told.desk.write(unit)
+
+
+async def test_principals_hear_of_a_document_that_waits_and_who_brought_it_of_the_end(told: Told) -> None:
+    recorder, now = told.desk.rooms.recorder, told.desk.now
+    document = await _brought(told, "ada", "department:finance")
+    assert await told.run(Asked.WAITS.value) == [False]
+    ((to, text),) = told.said
+    assert to == "boss"
+    assert text.startswith("ada brought **plan.md** for the finance department. It waits for a principal's yes: in the")
+    by = Actor("person", "boss")
+
+    def reject(tx: Tx) -> None:
+        Queue(None).decided(tx, documents.reject(tx, recorder, document.id, "out of date", by, now), now)
+
+    await told.desk.write(reject)
+    assert await told.run(Asked.ENDED.value) == [False]
+    assert told.said[1:] == [("ada", "**plan.md**: boss said no (out of date): I do not keep it.")]
+    assert await told.run(Asked.WAITS.value) == [True], "it does not wait any more"
+
+
+async def test_what_a_principal_brought_is_put_to_nobody(told: Told) -> None:
+    await _brought(told, "boss")
+    assert await told.run(Asked.WAITS.value) == []
