@@ -72,7 +72,7 @@ class Pair:
 
     async def confirm(self, request: Confirm) -> Mapping[str, object]:
         if not request.yes:
-            await self.linking.refuse(request.code_id)
+            await self.linking.refuse(request.code_id, OPERATOR)
             return {}
         return {"person": described(await self.linking.link(request.code_id, OPERATOR))}
 

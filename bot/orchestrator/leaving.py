@@ -98,7 +98,7 @@ class Departures:
             browsers.end(tx, recorder, person, None, actor, now)
             browsers.drop_links(tx, person)
             tokens.revoke_all(tx, recorder, person, actor, now)
-            pairing.refuse_all(tx, recorder, person)
+            pairing.refuse_all(tx, recorder, person, actor)
             self._schedules.of_nobody_any_more(tx, person, actor, now)
             for each in sorted(known.handles, key=lambda one: (one.channel, one.address)):
                 outbox.withdraw(tx, recorder, each.channel, each.address, GONE, actor, now)

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from bot.audit.events import Actor
+from bot.audit.events import Actor, PersonChanged, Record
 from bot.gateway.channel import Channel
 from bot.gateway.operations import Reply
 from bot.gateway.text_links import inert
@@ -81,10 +81,7 @@ class Linking:
             person = None if found is None else store.get(connection, found.person)
             if found is None or person is None:
                 raise UnknownRequestError("there is no such code")
-            owner = None
-            if found.channel is not None and found.address is not None:
-                owner = store.by_handle(connection, found.channel, [found.address]).get(found.address)
-            return Claim(found, person, found.until, owner)
+            return Claim(found, person, found.until, _owner(connection, found))
 
         return await self.roster.database.read(query)
 
@@ -93,23 +90,29 @@ class Linking:
         roster = self.roster
 
         def unit(tx: Tx) -> Person:
-            person = pairing.confirm(tx, roster.recorder, code, actor, roster.clock.now())
             found = pairing.state(tx.connection, code)
+            before = None if found is None else _owner(tx.connection, found)
+            person = pairing.confirm(tx, roster.recorder, code, actor, roster.clock.now())
             if person is None or found is None:
                 raise UnknownRequestError("this code was not claimed, or its time is up: make a new one")
-            self._tell(tx, person.id, "linked", found.channel or "", found.address or "", actor)
+            channel, address = found.channel or "", found.address or ""
+            if before is not None and before.id != person.id:
+                lost = PersonChanged(before.id, "handle_removed", "command")
+                roster.recorder.record(tx, Record(lost, actor, text=channel))
+                self._tell(tx, before.id, "unlinked", channel, address, actor)
+            self._tell(tx, person.id, "linked", channel, address, actor)
             return person
 
         linked = await roster.changed(unit, actor)
         self.ring()
         return linked
 
-    async def refuse(self, code: str) -> None:
+    async def refuse(self, code: str, actor: Actor) -> None:
         def unit(tx: Tx) -> None:
             found = pairing.state(tx.connection, code)
             if found is None or found.state not in ("open", "claimed"):
                 raise UnknownRequestError("this code is no longer open")
-            pairing.refuse(tx, self.roster.recorder, code)
+            pairing.refuse(tx, self.roster.recorder, code, actor)
 
         await self.roster.database.write(unit)
 
@@ -142,6 +145,13 @@ class Linking:
         now = self.roster.clock.now()
         payload = {"person": person, "what": what, "channel": channel, "address": address, "by": actor.id}
         tasks.enqueue(tx, TOLD, f"{person}:{now.isoformat()}", payload, now, lane=TOLD)
+
+
+def _owner(connection: sa.Connection, of: CodeState) -> Person | None:
+    """Whose the account is that claimed a code."""
+    if of.channel is None or of.address is None:
+        return None
+    return store.by_handle(connection, of.channel, [of.address]).get(of.address)
 
 
 class Telling:

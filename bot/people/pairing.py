@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from bot.audit.events import Actor, PairingCode, PairingRequested, PersonPaired, Record
+from bot.audit.events import SYSTEM, Actor, PairingCode, PairingRequested, PersonPaired, Record
 from bot.audit.recorder import Recorder
 from bot.kernel.ids import ALPHABET, PersonId, new_id
 from bot.kernel.values import dataclass
@@ -94,24 +94,24 @@ def confirm(tx: Tx, recorder: Recorder, code_id: str, actor: Actor, now: datetim
     if row.expires_at <= now:
         _move(tx, recorder, code_id, "expired", row.channel)
         return None
-    _move(tx, recorder, code_id, "confirmed", row.channel)
+    _move(tx, recorder, code_id, "confirmed", row.channel, actor)
     store.add_handle(tx, PersonId(row.person_id), Handle(row.channel, row.address, Origin.PAIRED), now)
     recorder.record(tx, Record(PersonPaired(PersonId(row.person_id), row.channel), actor))
     _answer_request(tx, recorder, row.channel, row.address, actor, now)
     return store.get(tx.connection, PersonId(row.person_id))
 
 
-def refuse(tx: Tx, recorder: Recorder, code_id: str) -> None:
-    """The terminal said no, or went away. A code that has come to its end already stays as it is."""
-    _move(tx, recorder, code_id, "refused", None)
+def refuse(tx: Tx, recorder: Recorder, code_id: str, actor: Actor = SYSTEM) -> None:
+    """Whoever made it said no, or went away. A code that has come to its end already stays as it is."""
+    _move(tx, recorder, code_id, "refused", None, actor)
 
 
-def refuse_all(tx: Tx, recorder: Recorder, person: PersonId) -> int:
+def refuse_all(tx: Tx, recorder: Recorder, person: PersonId, actor: Actor) -> int:
     """No code of this person's may be used any more. Returns how many could have been."""
     wanted = sa.and_(pairing_code.c.person_id == person, pairing_code.c.state.in_(("open", "claimed")))
     ids = tx.execute(sa.select(pairing_code.c.id).where(wanted)).scalars().all()
     for each in ids:
-        _move(tx, recorder, each, "refused", None)
+        _move(tx, recorder, each, "refused", None, actor)
     return len(ids)
 
 
@@ -210,7 +210,7 @@ def _answer_request(tx: Tx, recorder: Recorder, channel: str, address: str, acto
         recorder.record(tx, Record(PairingRequested(row.id, channel, "accepted"), actor))
 
 
-def _move(tx: Tx, recorder: Recorder, code_id: str, to: str, channel: str | None) -> None:
+def _move(tx: Tx, recorder: Recorder, code_id: str, to: str, channel: str | None, actor: Actor = SYSTEM) -> None:
     moved = tx.execute(
         pairing_code.update()
         .where(pairing_code.c.id == code_id, pairing_code.c.state.in_(("open", "claimed")))
@@ -218,7 +218,7 @@ def _move(tx: Tx, recorder: Recorder, code_id: str, to: str, channel: str | None
     )
     if not moved.rowcount:
         return
-    recorder.record(tx, Record(PairingCode(code_id, to, channel)))  # type: ignore[arg-type]
+    recorder.record(tx, Record(PairingCode(code_id, to, channel), actor))  # type: ignore[arg-type]
 
 
 def _digest(code: str) -> str:

@@ -19,12 +19,13 @@ from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
 from bot.kernel.retry import Backoff
 from bot.kernel.supervise import Supervisor, cancel
-from bot.orchestrator.linking import Linking, Telling
+from bot.orchestrator.linking import TOLD, Linking, Telling
 from bot.orchestrator.roster import Roster, UnknownPersonError, UnknownRequestError
 from bot.outbox.tables import outbox as outbox_table
 from bot.people import browsers, pairing, store
 from bot.people.model import Handle, Origin
 from bot.storage.database import Database
+from bot.tasks.tables import task
 from bot.tasks.worker import Worker
 from tests.clock import FakeClock
 from tests.outbox.channel import ScriptedChannel
@@ -95,20 +96,31 @@ async def test_whose_the_account_was_is_said_before_it_changes_hands(rooms: Room
     assert owner.id == "bob"
     await linking.link(code.id, BOSS)
     assert "3" not in await _accounts(rooms, PersonId("bob"))
+    entries = await rooms.database.read(lambda c: timeline.newest(c, 100))
+    changed = [
+        (each.actor, each.payload["person"], each.payload["change"])
+        for each in entries
+        if each.type == "person_changed"
+    ]
+    assert ("boss", "bob", "handle_removed") in changed
+    told = await rooms.database.read(
+        lambda c: c.execute(sa.select(task.c.payload).where(task.c.kind == TOLD)).scalars()
+    )
+    assert {(each["person"], each["what"]) for each in told} == {("ada", "linked"), ("bob", "unlinked")}
 
 
 async def test_a_refused_or_late_code_links_nothing(rooms: Rooms, linking: Linking) -> None:
     refused, late = await linking.code(ADA, BOSS), await linking.code(ADA, BOSS)
     for each in (refused, late):
         await _sent(rooms, each.words)
-    await linking.refuse(refused.id)
+    await linking.refuse(refused.id, BOSS)
     rooms.clock.advance(timedelta(minutes=11))
     for each in (refused, late):
         with pytest.raises(UnknownRequestError):
             await linking.link(each.id, BOSS)
     assert await _accounts(rooms) == {"2"}
     with pytest.raises(UnknownRequestError):
-        await linking.refuse(refused.id)
+        await linking.refuse(refused.id, BOSS)
 
 
 async def test_all_accounts_are_told_of_a_linking_and_of_its_undoing(

@@ -167,10 +167,9 @@ class PeoplePages:
         return Moved(f"/people/{person.id}", Notice(f"Linked. All accounts of {person.name} are told."))
 
     async def refuse(self, visit: Visit) -> Moved:
-        deciding(visit)
-        code = visit.request.path_params["id"]
+        actor, code = deciding(visit), visit.request.path_params["id"]
         person = (await self._linking.look(code)).person
-        await self._linking.refuse(code)
+        await self._linking.refuse(code, actor)
         return Moved(f"/people/{person.id}", Notice("The code holds no more, and nothing was linked."))
 
     async def unlink(self, visit: Visit) -> Moved:
