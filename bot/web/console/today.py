@@ -14,6 +14,7 @@ from bot.llm.budget import Limit, dollars, local_day
 from bot.llm.metered import Meter
 from bot.orchestrator import morning
 from bot.orchestrator.clerk import Clerk
+from bot.orchestrator.firing.news import MOST_HELD
 from bot.orchestrator.morning import Morning, Spent
 from bot.scheduler import wording
 from bot.scheduler.model import Kind
@@ -83,6 +84,7 @@ class TodayPage:
             "most": MOST,
             "waiting": waiting,
             "count": count,
+            "capped": len(found.review) >= MOST_HELD,
             "due": today.due,
             "late": sum(each.due < local_day(now, person.time_zone) for each in today.due),
             "titled": wording.titled,

@@ -85,6 +85,17 @@ async def test_memories_to_review_commitments_and_initiatives_are_ones_own(site:
         assert each.statement not in other.words
 
 
+async def test_more_to_review_than_is_looked_at_is_said_to_be_more(site: Site) -> None:
+    alone = await site.desk.alone("boss")
+    held: dict[str, Any] = {"status": Status.PENDING, "held": (Held.UNSUPPORTED,), "kind": Kind.FACT}
+    for number in range(22):
+        await site.desk.said(alone, "boss", f"Fact {number}.", subject=f"fact {number}", **held)
+    page = await (await site.enter("boss")).go("/")
+    assert page.all(".glance b")[0].text == "20+"
+    assert len(page.all(".my-word li")) == 6
+    assert "More memories to review" in page.words
+
+
 async def test_the_newest_brief_that_arrived_is_shown_as_it_was_said(site: Site, desk: Desk) -> None:
     rooms = desk.rooms
     ada = await site.enter("ada")
