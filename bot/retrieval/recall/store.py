@@ -197,7 +197,7 @@ def _values(entry: Entry) -> dict[str, Any]:
 
 def visible(where: Within, space: sa.ColumnElement[str] = _row.space) -> sa.ColumnElement[bool]:
     """What a search may return. Nothing, if no space and no ref is named. `space`: how its column is written."""
-    spans = _few(where.spans, space) if len(where.spans) <= _FEW else _many(where.spans)
+    spans = (_few if len(where.spans) <= _FEW else _many)(where.spans, space)
     within = sa.and_(_row.kind == where.kind.value, spans)
     return within if where.refs is None else sa.and_(within, _is_one_of(where.refs))
 
@@ -215,14 +215,14 @@ def _few(spans: Sequence[Span], space: sa.ColumnElement[str]) -> sa.ColumnElemen
     return sa.or_(sa.false(), *each)
 
 
-def _many(spans: Sequence[Span]) -> sa.ColumnElement[bool]:
+def _many(spans: Sequence[Span], space: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     """By their epochs, of which there are few: so the list of spaces is read once, not for each row."""
     by_epochs: dict[tuple[int, int], list[str]] = {}
     for span in spans:
         by_epochs.setdefault((span.history_epoch, span.audience_epoch), []).append(span.space)
     return sa.or_(
         *(
-            sa.and_(_is_in(_row.space, spaces), _row.history_epoch >= history, _row.audience_epoch >= audience)
+            sa.and_(_is_in(space, spaces), _row.history_epoch >= history, _row.audience_epoch >= audience)
             for (history, audience), spaces in by_epochs.items()
         )
     )
