@@ -44,8 +44,9 @@ def main() -> int:
         for what in ("untaken", "lost", "doubled"):
             if tally[what]:
                 print(f"{name}: {what}: {tally[what]}")
-    print("sound" if result.verdict.sound else "NOT SOUND")
-    return 0 if result.verdict.sound else 1
+    sound = result.verdict.sound and result.errands.sound
+    print("sound" if sound else "NOT SOUND")
+    return 0 if sound else 1
 
 
 if __name__ == "__main__":

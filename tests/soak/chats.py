@@ -14,6 +14,7 @@ from tests.fakes.httpserver import HttpFake
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_world import BOT_USER
 from tests.fakes.telegram import FakeTelegram
+from tests.soak.errands import Decider, OnDiscord, OnSlack, OnTelegram
 from tests.soak.people import PEOPLE, Planned
 from tests.soak.sides import Mishap, Seen, Side, cut_after, cut_before, failure, pause, seen, slow, twice
 
@@ -99,6 +100,9 @@ class TelegramSide(_Http):
                 if message.get("from", {}).get("id") == bot:
                     yield seen(str(message.get("text", "")))
 
+    def decider(self) -> Decider:
+        return OnTelegram(self.telegram, FIRST + 1)  # the first is at the terminal too
+
     def weather(self) -> Mapping[str, Mishap]:
         return {
             "dark for a moment": self.dark,
@@ -159,6 +163,9 @@ class DiscordSide(_Http):
             for message in channel.messages.values():
                 if message["author"]["id"] == str(self.BOT):
                     yield seen(str(message["content"]))
+
+    def decider(self) -> Decider:
+        return OnDiscord(self.discord, FIRST)
 
     async def dark(self) -> None:
         self.discord.gateway.drop()
@@ -262,6 +269,9 @@ class SlackSide(_Http):
             for ts, message in place.messages.items():
                 if message.get("user") == BOT_USER:
                     yield seen(self.slack.shown(channel, ts))
+
+    def decider(self) -> Decider:
+        return OnSlack(self.slack, self._user(0))
 
     async def insist(self) -> None:
         self.slack.sockets.redeliver()

@@ -21,7 +21,7 @@ from tests.e2e.farends import AUTHSERV, body_of, relay_settings
 from tests.e2e.numbers import numbers_in
 from tests.fakes.faults import Answer, Fault
 from tests.fakes.mailer import RawClient
-from tests.fakes.smtp import SmtpSink
+from tests.fakes.smtp import SmtpSink, parsed
 from tests.soak.people import PEOPLE, Planned, person_id
 from tests.soak.sides import Mishap, Seen, Side, cut_after, cut_before, ended, seen, slow
 
@@ -56,6 +56,10 @@ class MailSide(Side):
     @staticmethod
     def _address(person: int) -> str:
         return f"{person_id('email', person)}@{DOMAIN}"
+
+    def outgoing(self) -> list[EmailMessage]:
+        """All mails that the relay has taken."""
+        return [parsed(one) for one in self.sink.mails]
 
     async def begin(self, data: Path, port: Callable[[], Awaitable[int]]) -> None:
         self._port = port

@@ -27,6 +27,7 @@ def as_json(result: Result, *, messages: int, minutes: float, seed: int) -> dict
         "parked": dict(result.verdict.reasons),
         "sound": result.verdict.sound,
         "channels": {name: asdict(tally) for name, tally in result.verdict.tallies.items()},
+        "errands": {**asdict(result.errands), "sound": result.errands.sound},
         "mishaps": {name: dict(found) for name, found in result.mishaps.items()},
         "loop": dict(result.watch),
     }
@@ -60,7 +61,16 @@ def printed(found: Mapping[str, Any]) -> str:
     table = [HEADS, *lines(found)]
     widths = [max(len(row[column]) for row in table) for column in range(len(HEADS))]
     text = "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
-    return f"{text}\n{_mishaps(found)}\n{_loop(found)}\n{_worst(found)}"
+    return f"{text}\n{_mishaps(found)}\n{_errands(found)}\n{_loop(found)}\n{_worst(found)}"
+
+
+def _errands(found: Mapping[str, Any]) -> str:
+    of = found["errands"]
+    return (
+        f"approvals: {of['asked']} asked for, {of['sent']} approved and sent once ({of['of_these_edited']} of them as "
+        f"edited), {of['uncertain']} approved and uncertain, {of['rejected']} rejected, {of['left']} left alone, "
+        f"{len(of['undecided'])} undecided, {len(of['wrong'])} wrong"
+    ) + "".join(f"\n  {each}" for each in of["wrong"])
 
 
 def _mishaps(found: Mapping[str, Any]) -> str:
@@ -114,9 +124,10 @@ def _soak_block(found: Mapping[str, Any]) -> str:
         f"- {name}: " + ", ".join(f"{kind} {count}×" for kind, count in sorted(counts.items()))
         for name, counts in found["mishaps"].items()
     )
+    approvals = f"{_errands(found)}.\n\n" if "errands" in found else ""
     return (
         f"{asked['messages']} messages asked for in {asked['minutes']:g} minutes, seed {asked['seed']}.\n\n{table}\n\n"
-        f"{_mishaps(found)}.\n\n{_loop(found)}.\n\nWhat went wrong, and how often:\n\n{kinds}"
+        f"{_mishaps(found)}.\n\n{approvals}{_loop(found)}.\n\nWhat went wrong, and how often:\n\n{kinds}"
     )
 
 

@@ -17,11 +17,11 @@ from typing import Any
 from bot.kernel.supervise import start
 from tests.e2e.daemon import Daemon, environment
 from tests.e2e.farends import base_settings
-from tests.e2e.numbers import answer, script
+from tests.e2e.numbers import answer
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.anthropic_reply import CutStream, ErrorInStream, ErrorStatus, Reply
 from tests.fakes.anthropic_script import ModelRequest
-from tests.soak import loop
+from tests.soak import errands, loop
 from tests.soak.chats import DiscordSide, SlackSide, TelegramSide
 from tests.soak.letters import MailSide, TerminalSide
 from tests.soak.people import people_settings, planned
@@ -48,6 +48,7 @@ class Result:
     seconds: float
     kills: int
     combined_turns: int
+    errands: errands.Tally
 
 
 class Soak:
@@ -71,8 +72,11 @@ class Soak:
         self._random = random.Random(seed)
         self._kill = kill
         self._say = say
-        kinds = (TelegramSide, DiscordSide, SlackSide, MailSide, TerminalSide)
+        self._mail = MailSide(seed, hard=hard)
+        kinds = (TelegramSide, DiscordSide, SlackSide, TerminalSide)
         self._sides: dict[str, Side] = {kind.name: kind(seed, hard=hard) for kind in kinds}
+        self._sides[MailSide.name] = self._mail
+        self._deciders = [each for side in self._sides.values() if (each := side.decider()) is not None]
         self._model = FakeAnthropic(self._answer, keep=500)
         self._daemon: Daemon | None = None
         self._written = 0
@@ -99,10 +103,11 @@ class Soak:
             verdict = judge(
                 self._data, self._written, (one for side in self._sides.values() for one in side.in_the_end())
             )
+            done = errands.judge(self._data, self._mail.outgoing())
         watch = loop.together(json.loads(file.read_text(encoding="utf-8")) for file in self._watched.glob("*.json"))
         mishaps = {name: side.mishaps for name, side in self._sides.items()}
         return Result(
-            verdict, mishaps, watch, time.monotonic() - began, self._kills, self._model.requests.count("messages")
+            verdict, mishaps, watch, time.monotonic() - began, self._kills, self._model.requests.count("messages"), done
         )
 
     @property
@@ -118,6 +123,7 @@ class Soak:
             "OPENEXECUTIVE_BUDGET__COMPANY": "1000000",
             "OPENEXECUTIVE_BUDGET__PERSON": "1000000",
             "OPENEXECUTIVE_LOG_LEVEL": "warning",
+            **errands.SETTINGS,
             **people_settings({name: side.handles() for name, side in self._sides.items()}),
         }
         for side in self._sides.values():
@@ -160,6 +166,7 @@ class Soak:
                     self._written += 1
                     plan = planned(self._written)
                     await self._sides[plan.channel].write(plan)
+                self._decide()
                 self._say(f"{self._written} written, {open_now} open, {time.monotonic() - began:.0f} s")
                 await asyncio.sleep(0.25)  # people's pace
         finally:
@@ -170,6 +177,10 @@ class Soak:
                 await ended(task)
             for side in self._sides.values():
                 await side.calm()
+
+    def _decide(self) -> None:
+        for each in self._deciders:
+            each.look()
 
     async def _weather(self, side: Side) -> None:
         while True:
@@ -198,7 +209,8 @@ class Soak:
         async def taken() -> bool:
             for side in self._sides.values():
                 await side.insist()
-            return not self._untaken()
+            self._decide()
+            return not self._untaken() and not errands.undecided(self._data)
 
         with suppress(TimeoutError):  # what is missing then is in the verdict
             await _until(taken, SETTLE, pause=2.0)  # looking takes a while itself
@@ -212,7 +224,7 @@ class Soak:
 
     def _answer(self, request: ModelRequest) -> Reply:
         """Answers with the numbers it was asked; now and then slowly, late, broken or not at all."""
-        reply = script(request)
+        reply = errands.script(request)
         dice = self._random.random()
         if dice < 0.01:
             return replace(reply, error=ErrorStatus(529))

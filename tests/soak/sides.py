@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.kernel.supervise import cancel
-from tests.e2e.numbers import numbers_in, words
+from tests.e2e.numbers import numbers_in
 from tests.fakes.faults import Answer, CutAfter, CutBefore, Delay, Fault, Twice
+from tests.soak import errands
 from tests.soak.people import PEOPLE, Planned
 
 REPETITION = "may have reached you already"
@@ -78,6 +79,10 @@ class Side(ABC):
     async def end(self) -> None:
         return
 
+    def decider(self) -> errands.Decider | None:
+        """Who says yes or no here; None: nobody."""
+        return None
+
     async def mishap(self) -> None:
         """One thing goes wrong."""
         name, happen = self.random.choice(list(self.weather().items()))
@@ -90,7 +95,7 @@ class Side(ABC):
         await asyncio.sleep(self.random.uniform(least, most))  # the length of the mishap, not a wait
 
     def text(self, planned: Planned) -> str:
-        return words(planned.number)
+        return errands.words(planned.number)
 
     def person(self) -> int:
         return self.random.randrange(PEOPLE)
