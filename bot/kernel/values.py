@@ -7,7 +7,7 @@ daemon's first hour. The first call of a method has it written, by the standard 
 between.
 
 Taken: `frozen`, `slots` and `eq`. Nothing can be set on a frozen one, nor on an instance of a subclass. A dataclass of
-the standard library cannot inherit from one of these if it is frozen.
+the standard library cannot inherit from one of these if it is frozen. None is copied deeply or pickled.
 """
 
 from __future__ import annotations
