@@ -8,6 +8,7 @@ import re
 import socket
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
@@ -48,7 +49,7 @@ class WebEnd:
         self._url = f"http://127.0.0.1:{self._port}"
         self._waiting: dict[int, str] = {}
         self._tabs: dict[str, Tab] = {}
-        self._seen: dict[str, list[Arrived]] = {}
+        self._seen: dict[str, dict[str, Arrived]] = {}
 
     def settings(self) -> Mapping[str, str]:
         people = {
@@ -101,18 +102,27 @@ class WebEnd:
         return Tab(talk.get("data-chat"), talk.get("data-csrf"), cookie)
 
     def arrived(self) -> Iterator[Arrived]:
-        """What the pages show; of a daemon that is not there, what they showed last."""
+        """What the pages show; of a daemon that is not there, what they showed last. Line by line, by their ids."""
         for person, tab in self._tabs.items():
-            request = urllib.request.Request(f"{self._url}{tab.path}", headers={"Cookie": f"oe={tab.cookie}"})
-            try:
-                with urllib.request.urlopen(request, timeout=PATIENCE) as page:
-                    said: list[Any] = html.fromstring(page.read()).cssselect("li.theirs .words")
-            except (URLError, OSError):
-                continue
-            texts = [re.sub(r"\s+", " ", " ".join(each.itertext())) for each in said]
-            self._seen[person] = [Arrived(tuple(numbers_in(text)), "reached you already" in text) for text in texts]
-        for seen in self._seen.values():
-            yield from seen
+            seen = self._seen.setdefault(person, {})
+            with suppress(URLError, OSError):
+                self._look(tab, tab.path, seen)
+        for lines in self._seen.values():
+            yield from lines.values()
+
+    def _look(self, tab: Tab, path: str, seen: dict[str, Arrived]) -> None:
+        request = urllib.request.Request(self._url + path, headers={"Cookie": f"oe={tab.cookie}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            page: Any = html.fromstring(answer.read())
+        lines = page.cssselect("li.line")
+        known = bool(lines) and lines[0].get("id") in seen
+        for line in lines:
+            text = re.sub(r"\s+", " ", " ".join(line.cssselect(".words")[0].itertext()))
+            numbers = numbers_in(text) if "theirs" in line.classes else []
+            seen[line.get("id")] = Arrived(tuple(numbers), "reached you already" in text)
+        older = page.cssselect("#older a")
+        if older and not known:
+            self._look(tab, older[0].get("href"), seen)
 
     def left_behind(self) -> list[str]:
         return []
