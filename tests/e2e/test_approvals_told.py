@@ -3,17 +3,21 @@ people have to say yes where the settings want it, and silence is an outcome of 
 
 from __future__ import annotations
 
+import email.utils
 import json
 from collections.abc import Mapping
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.daemon import audited, command, running
-from tests.e2e.desks import Desk
+from tests.e2e.daemon import Ahead, audited, command, running
+from tests.e2e.desks import Desk, TelegramDesk
 from tests.e2e.farends import base_settings, body_of, relay_settings
 from tests.e2e.test_approvals import ASKED, BOSS, COLLEAGUE, EXECUTIVE, KIM, Mails, by_mail, ended, state, to
+from tests.fakes.mailer import send_mail
 from tests.fakes.smtp import SmtpSink
+from tests.fakes.telegram import FakeTelegram
 
 pytestmark = pytest.mark.timeout(300)
 PRINCIPAL, ASKER, OTHER, BYSTANDER = range(4)
@@ -154,3 +158,74 @@ async def test_by_mail_nobody_answers_and_it_counts_as_that(home: Path, relay: S
     assert (counted["no_response"]["count"], counted["rejected"]["count"]) == (1, 0)
     assert "nobody answered in time" in body_of(to(relay, BOSS)[1])
     assert to(relay, KIM) == []
+
+
+async def test_a_mail_that_comes_back_is_told_to_who_asked_and_who_said_yes_and_counts_as_undelivered(
+    home: Path, relay: SmtpSink
+) -> None:
+    settings = by_mail(home, relay)
+    async with running(settings, home, "email") as daemon:
+        mails = Mails(daemon)
+        await mails.write(COLLEAGUE, ASKED)
+        await daemon.until(lambda: bool(to(relay, BOSS)))
+        await mails.write(BOSS, "yes", str(to(relay, BOSS)[0]["Reply-To"]).strip("<>"))
+        await ended(daemon, home, "executed")
+        (sent,) = to(relay, KIM)
+        for _ in range(2):  # the far end says it again, as a mail of its own
+            await send_mail(await daemon.smtp_port(), bounced(sent), "", EXECUTIVE)
+        for person in (BOSS, COLLEAGUE):
+            await daemon.until(
+                lambda who=person: any("came back: it did not reach" in body_of(one) for one in to(relay, who))  # type: ignore[misc]
+            )
+        card = await command("ledger", "card", "send_email", "--json", settings=settings, home=home)
+        lines = await chain_of(settings, home)
+        await daemon.settled()
+    counted = json.loads(card.out)["card"]
+    assert (counted["undelivered"]["count"], counted["failed"]["count"]) == (1, 0)
+    assert in_order(lines, "is done", "came back: it did not arrive"), lines
+    for person in (BOSS, COLLEAGUE):
+        told = [body_of(one) for one in to(relay, person) if "came back: it did not reach" in body_of(one)]
+        assert len(told) == 1
+        assert "no such user" in told[0]
+
+
+def bounced(sent: EmailMessage) -> bytes:
+    """What a mail server writes about a mail that it could not deliver (RFC 3464)."""
+    status = f"Final-Recipient: rfc822; {KIM}\nAction: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 no such user\n"
+    parts = (
+        "Content-Type: text/plain\n\nSorry.\n",
+        f"Content-Type: message/delivery-status\n\nReporting-MTA: dns; mx.outside.example\n\n{status}",
+        f"Content-Type: text/rfc822-headers\n\nMessage-ID: {sent['Message-ID']}\nSubject: {sent['Subject']}\n",
+    )
+    head = (
+        f"From: MAILER-DAEMON@mx.outside.example\nTo: {EXECUTIVE}\nSubject: Undelivered\n"
+        f"Date: {email.utils.formatdate()}\nMessage-ID: {email.utils.make_msgid(domain='mx.outside.example')}\n"
+        'MIME-Version: 1.0\nContent-Type: multipart/report; report-type=delivery-status; boundary="B"\n\n'
+    )
+    return f"{head}{''.join(f'--B{chr(10)}{part}{chr(10)}' for part in parts)}--B--\n".encode()
+
+
+async def test_after_the_daemon_was_away_an_open_question_is_put_again_once(
+    home: Path, telegram: FakeTelegram, relay: SmtpSink
+) -> None:
+    desk, ahead = TelegramDesk(telegram, home / "data"), Ahead(home)
+    settings = settings_of(home, desk, relay)
+    again = "I was not there for a while"
+    async with running(settings, home, desk.name, launcher=ahead.launcher) as daemon:
+        desk.say(ASKER, ASKED)
+        first = await desk.asked(daemon, PRINCIPAL)
+        await daemon.settled()
+    ahead.by(600)
+    async with running(settings, home, desk.name, launcher=ahead.launcher) as daemon:
+        for wait, person, count in ((600, OTHER, 2), (640, BYSTANDER, 4), (900, ASKER, 5)):
+            ahead.by(wait)  # each new question lets the approvals be looked through
+            desk.say(person, f"Send a mail to lee{wait}@outside.example about it: Number {wait}.")
+            await desk.asked(daemon, PRINCIPAL, count)
+            await daemon.settled()
+        told = [question for question in desk.questions(PRINCIPAL) if again in question.text]
+        assert [KIM in question.text for question in told] == [True]
+        desk.press(PRINCIPAL, first, "Approve")
+        await daemon.until(lambda: bool(to(relay, KIM)))
+        await daemon.until(lambda: not any(KIM in question.text for question in desk.questions(PRINCIPAL)))
+        await daemon.settled()
+    assert len(to(relay, KIM)) == 1
