@@ -17,7 +17,6 @@ from bot.memory.moves import Move
 from bot.memory.reverting import Step
 from bot.memory.rights import Act, No
 from bot.memory.service import Acting, Done, NotAllowedError, Outcome, UnclearError, UnknownMemoryError
-from bot.orchestrator.telling import vanishing
 from bot.storage.database import Tx
 from bot.web.console.memory_desk import MemoryDesk
 from bot.web.console.memory_page import MemoryPage
@@ -115,8 +114,10 @@ class MemoryActs:
         except UnclearError as error:
             return await self._page.forgetting(visit, 422, _sentence(error.message))
         self._desk.eraser.ring()
+        memories, messages = (counts.get(name, 0) for name in ("memories", "messages"))
+        what = f"{counted(memories, 'memory', 'memories')}, with the words of {counted(messages, 'message')}"
         gone = "Nobody is shown any of it from now on; its bytes leave the files shortly."
-        return Moved("/memories", Notice(f"Forgotten: {vanishing(counts)}. {gone}"))
+        return Moved("/memories", Notice(f"Forgotten: {what}. {gone}"))
 
     async def _one(self, visit: Visit, name: str, work: Callable[[Tx, Acting, ClaimId, datetime], Done]) -> Answer:
         """Where it was changed meanwhile, or something is missing, the page is shown as it is now, with what was

@@ -196,7 +196,7 @@ async def test_what_would_vanish_is_shown_before_and_then_it_is_gone(site: Site)
 
     done = await browser.post(f"/memories/{of.id}/forget", {"reason": WHY, "version": "1"})
     assert done.url == "/memories"
-    assert notice(done).startswith("Forgotten: ")
+    assert notice(done).startswith("Forgotten: 2 memories, with the words of 2 messages.")
     assert done.all(".notice form") == []
     for path in ("/memories?status=all", f"/memories/from/{said}", f"/memories/{of.id}"):
         assert "9417" not in (await browser.go(path)).text
