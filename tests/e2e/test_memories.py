@@ -77,7 +77,24 @@ async def house(home: Path) -> House:
     return house
 
 
-async def test_the_operator_reads_what_is_private_for_a_reason_only_and_the_person_hears_of_it(house: House) -> None:
+@pytest.fixture
+async def of_kim(home: Path) -> House:
+    """Kim told it; by now Ann sits at this machine."""
+    people = {
+        f"OPENEXECUTIVE_PEOPLE__{who.upper()}__{name}": value
+        for who, role in (("ann", "principal"), ("kim", "member"))
+        for name, value in (("NAME", who.title()), ("ROLE", role), ("EMAIL", f'["{who}@localhost"]'))
+    }
+    house = House(home, base_settings(home / "data") | people | {"OPENEXECUTIVE_CHANNELS__TERMINAL__PERSON": "kim"})
+    async with running(house.settings, home):
+        await house.say(RUNWAY)
+    house.memory = await _remembered(house)
+    house.settings["OPENEXECUTIVE_CHANNELS__TERMINAL__PERSON"] = "ann"
+    return house
+
+
+async def test_the_operator_reads_what_is_private_for_a_reason_only_and_the_person_hears_of_it(of_kim: House) -> None:
+    house = of_kim
     withheld = await house.run("memory", "list")
     assert "private" in withheld.out
     assert RUNWAY not in withheld.out
@@ -90,8 +107,8 @@ async def test_the_operator_reads_what_is_private_for_a_reason_only_and_the_pers
         )
         await daemon.settled()
         await house.run("memory", "list", "--reason", "once more")
-    told = rows(house.data, "SELECT op FROM outbox WHERE op LIKE '%has read a memory%a check%'")
-    assert len(told) == 1
+    (told,) = rows(house.data, "SELECT op FROM outbox WHERE op LIKE '%has read a memory%a check%'")
+    assert '"subject":"A private conversation was read"' in told["op"]
     assert len(audited(house.data, "content_viewed")) == 2
 
 
