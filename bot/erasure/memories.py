@@ -18,7 +18,7 @@ from bot.audit.events_memory import MemoryForgotten
 from bot.audit.recorder import Recorder
 from bot.erasure.copies import Copies, sent_there
 from bot.erasure.service import FINISH, LANE
-from bot.erasure.words import Phrases
+from bot.erasure.words import Phrases, sentences
 from bot.kernel.clock import Clock
 from bot.kernel.erasing import Erased, Words, without
 from bot.kernel.errors import PermanentError
@@ -158,11 +158,13 @@ class Forgetting:
         self.messages_in(tx, [message], now)
 
     def messages_in(self, tx: Tx, messages: Sequence[MessageId], now: datetime) -> Erased:
-        """Have all of some messages of one conversation go, with their files, and what repeats them. Returns what of
-        it is left in files: whoever asks has that rewritten."""
+        """Have all of some messages of one conversation go, with their files, and what repeats a sentence of them as it
+        was written. Returns what of it is left in files: whoever asks has that rewritten."""
         said = list(transcript.by_ids(tx.connection, messages).values())
         sessions = {turns.session_of(tx.connection, each.turn) for each in said}
-        phrases = Phrases([], [each.body.text for each in said])
+        texts = [each.body.text for each in said]
+        told = [text[start:end] for text in texts for start, end in sentences(text)]
+        phrases = Phrases([], [*texts, *told])
         words = Words(
             phrases.may_tell,
             phrases.tells,

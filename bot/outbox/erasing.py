@@ -51,11 +51,13 @@ def of_person(tx: Tx, person: Person, now: datetime) -> Erased:
         waits = row.state not in _ENDED
         ending = {"state": OutState.PARKED.value, "ended_at": now, "reason": ERASED} if waits else {}
         op = load_operation(row.op)
-        left = emptied(op) if row.session_id is None else replace(op, path=ReplyPath(op.path.thread, ERASED))
+        alone = row.session_id is None
+        # What was said among others goes on being looked through when words are forgotten: it is no empty shell.
+        left = emptied(op) if alone else replace(op, path=ReplyPath(op.path.thread, ""))
         statement = outbox.update().where(outbox.c.seq == row.seq)
-        tx.execute(statement.values(op=dump_operation(left), address=ERASED, **ending))
-    alone = [(row.channel, OutboxId(row.id)) for row in rows if row.session_id is None]
-    return Erased((("replies", len(alone)),), sent=tuple(alone))
+        tx.execute(statement.values(op=dump_operation(left), address=left.path.address, **ending))
+    gone = [(row.channel, OutboxId(row.id)) for row in rows if row.session_id is None]
+    return Erased((("replies", len(gone)),), sent=tuple(gone))
 
 
 def emptied(op: OutboundOp) -> OutboundOp:

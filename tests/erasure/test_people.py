@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.app.erasing import of_people
+from bot.app.erasing import forgetting, of_people
 from bot.app.opening import Store
 from bot.audit.events import Actor
 from bot.audit.verify import verify
 from bot.erasure.people import KIND, PersonErasure
+from bot.erasure.replay import replay
 from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Send
 from bot.kernel.errors import PermanentError
@@ -38,7 +39,7 @@ from bot.tasks.worker import Done
 from tests.clock import START
 from tests.conftest import KEY
 from tests.erasure.memory_desk import remember, said_in, session_of
-from tests.erasure.test_service import everywhere, finish, work
+from tests.erasure.test_service import erasure, everywhere, finish, work
 from tests.intake.events import GROUP, dm, message
 from tests.orchestrator.office import Office
 from tests.sessions.rooms import BOSS, CHANNEL
@@ -68,7 +69,7 @@ async def talked(office: Office) -> Office:
     )  # fmt: skip
     await office.database.write(lambda tx: people.add(tx, office.recorder, new, BOSS, START))
     await office.database.write(lambda tx: people.greet(tx, CHANNEL, ACCOUNT, START))
-    office.model.answer = lambda request: f"You said: {repr(request.messages[-1])[-400:]}"
+    office.model.answer = lambda request: f"Noted: {AMONG if AMONG in repr(request.messages[-1]) else PRIVATE}"
     await office.hear(message("1", PRIVATE, by=ACCOUNT, thread=dm("7")))
     await office.ended("answered")
     await office.hear(message("2", f"Hello all. {AMONG} {DECIDED}", by=ACCOUNT, thread=GROUP))
@@ -110,7 +111,7 @@ async def anywhere(office: Office) -> dict[str, list[str]]:
 
 async def test_nothing_of_theirs_stands_in_any_table_and_what_others_said_stays(talked: Office) -> None:
     office = talked
-    (said, _) = (await said_in(office, await session_of(office, GROUP.key)))[:2]
+    said = (await said_in(office, await session_of(office, GROUP.key)))[0]
     session = await session_of(office, GROUP.key)
     claim = await remember(office, said, session, AMONG, "The Krakatau depot is closed before Christmas.", speaker=CLEO)
     await left(office)
@@ -194,3 +195,18 @@ async def test_after_a_restore_their_name_and_accounts_go_again(talked: Office) 
     assert known is not None
     assert (known.name, known.handles, known.active) == (NAME, frozenset(), False)
     await rooms(talked).again(PersonId("nobody"))
+
+
+async def test_a_restore_does_it_again_from_the_journal(talked: Office) -> None:
+    office = talked
+    own = Store(office.database, office.recorder, office.clock, KEY)
+    at = int(office.clock.now().timestamp() * 1_000_000)
+    session = await session_of(office, "test:dm:7")
+    said = next(each for each in await said_in(office, await session_of(office, GROUP.key)) if AMONG in each.body.text)
+    told = [
+        {"what": "session", "id": session, "at": at},
+        {"what": "message", "id": said.id, "at": at},
+        {"what": "person", "id": CLEO, "at": at},
+    ]
+    await replay(erasure(office), forgetting(own, lambda: None), rooms(office), told)
+    assert await anywhere(office) == THERE
