@@ -68,5 +68,8 @@ def configure(level: str, redactor: Redactor) -> None:
         "aiosqlite",
         "uvicorn.access",
         "asyncio",
+        "apscheduler",
+        "rust-sugiyama",
+        "connected_components",
     ):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -124,14 +124,12 @@ class Company:
         return call(socket_path(self.data), "status", timeout=PATIENCE)
 
     def settled(self) -> None:
-        """Wait until nothing is being answered, sent or read for memories."""
+        """Wait until nothing is being answered or read for memories."""
 
         def at_rest() -> bool:
-            status = self.status()
-            waiting = {state: count for state, count in status["outbox"].items() if state != "parked" and count}
             tasks = call(socket_path(self.data), "tasks.list", timeout=PATIENCE)["tasks"]
             now = [each for each in tasks if each["kind"] == "memory.extract"]  # type: ignore[attr-defined]
-            return not status["lanes"] and not waiting and not [e for e in now if e["state"] in ("queued", "running")]
+            return not self.status()["lanes"] and not [e for e in now if e["state"] in ("queued", "running")]
 
         self._until(at_rest)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,19 @@ import pytest
 from tests.browser.company import Company
 
 CHECKS = (
-    "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,ignored_auth,"
-    "unsupported_method"
+    "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method"
 )
+
+
+def test_nothing_is_answered_to_who_carries_no_token(company: Company) -> None:
+    described = company.api("marta", "GET", "/api/openapi.json")
+    asked = [(method.upper(), path) for path, methods in described["paths"].items() for method in methods]
+    assert len(asked) > 20
+    for method, path in [*asked, ("GET", "/api/openapi.json"), ("GET", "/api/nothing")]:
+        request = urllib.request.Request(company.url + path.replace("{id}", "x"), method=method)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=30)
+        assert refused.value.code == 401, (method, path)
 
 
 @pytest.mark.timeout(400)

@@ -8,14 +8,14 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from bot.gateway.pages import Drafted, Listening
 from bot.gateway.text import parse
 from bot.gateway.text_html import html
 from bot.kernel.clock import Clock
 from bot.kernel.supervise import cancel, start
-from bot.web.console.live import Ear
+from bot.web.console.live import Ear, EventStream
 
 BEAT = timedelta(seconds=20)
 """A line is sent at least this often, so that a connection that broke is noticed."""
@@ -35,9 +35,13 @@ StillIn = Callable[[], Awaitable[bool]]
 def stream(listening: Listening, ear: Ear | None, clock: Clock, still_in: StillIn) -> Response:
     """`ear`: None where too many listen; what ends without a word is then seen late. `still_in`: whether the browser is
     signed in yet; who is not hears nothing more."""
-    # A proxy in front must not gather what is to be seen at once (nginx, proxy_buffering).
-    headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(listening, ear, clock, still_in), 200, headers, "text/event-stream")
+
+    def close() -> None:
+        listening.close()
+        if ear is not None:
+            ear.close()
+
+    return EventStream(_events(listening, ear, clock, still_in), close)
 
 
 async def _events(listening: Listening, ear: Ear | None, clock: Clock, still_in: StillIn) -> AsyncIterator[str]:
@@ -56,9 +60,6 @@ async def _events(listening: Listening, ear: Ear | None, clock: Clock, still_in:
     finally:
         for pump in pumps:
             await cancel(pump)
-        listening.close()
-        if ear is not None:
-            ear.close()
 
 
 async def _pump(source: AsyncIterator[str], lines: asyncio.Queue[str]) -> None:

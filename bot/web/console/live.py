@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from bot.kernel.clock import Clock
 from bot.web.console.site import Site
@@ -51,6 +52,10 @@ class Hub:
         if topics:
             for ear in self._waiting:
                 ear.hear(topics)
+
+    @property
+    def listening(self) -> int:
+        return len(self._waiting)
 
     def listen(self) -> Ear | None:
         """None when there are too many already."""
@@ -98,6 +103,22 @@ class Ear:
         self._gone(self)
 
 
+class EventStream(StreamingResponse):
+    """Server-sent events. `close` is called at the end of it, also of one that ended before its first event: who has
+    left the page by then never starts `events`, and nothing in it would be closed."""
+
+    def __init__(self, events: AsyncIterator[str], close: Callable[[], None]) -> None:
+        # A proxy in front must not gather what is to be seen at once (nginx, proxy_buffering).
+        super().__init__(events, headers={"X-Accel-Buffering": "no"}, media_type="text/event-stream")
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._close()
+
+
 class Live:
     def __init__(self, hub: Hub, clock: Clock) -> None:
         self._hub = hub
@@ -110,14 +131,11 @@ class Live:
         ear = self._hub.listen()
         if ear is None:
             return Response("", 503, {"Retry-After": "60"})
-        return StreamingResponse(self._stream(ear), media_type="text/event-stream")
+        return EventStream(self._events(ear), ear.close)
 
-    async def _stream(self, ear: Ear) -> AsyncIterator[str]:
+    async def _events(self, ear: Ear) -> AsyncIterator[str]:
         until = self._clock.monotonic() + LASTS.total_seconds()
-        try:
-            yield "retry: 3000\n\n"
-            while not ear.ended and self._clock.monotonic() < until:
-                topics = await ear.next(BEAT)
-                yield f"data: {' '.join(sorted(topics))}\n\n" if topics else ": \n\n"
-        finally:
-            ear.close()
+        yield "retry: 3000\n\n"
+        while not ear.ended and self._clock.monotonic() < until:
+            topics = await ear.next(BEAT)
+            yield f"data: {' '.join(sorted(topics))}\n\n" if topics else ": \n\n"
