@@ -7,7 +7,7 @@ import asyncio
 import aiohttp
 
 from bot.web.console.live import MOST
-from tests.contracts.bench import until_true
+from tests.contracts.bench import until
 from tests.web.console.site import Browser, Site
 
 
@@ -42,7 +42,7 @@ async def test_pages_that_were_left_make_room_for_others(site: Site) -> None:
         stream = await _open(ada)
         assert stream.status == 200
         stream.close()
-        await until_true(lambda: not site.hub.listening)
+        await until(lambda: not site.hub.listening)
 
 
 async def test_too_many_open_pages_are_told_so(site: Site) -> None:
