@@ -16,10 +16,11 @@ from bot.audit.events import Actor
 from bot.audit.verify import verify
 from bot.erasure.people import KIND, PersonErasure
 from bot.erasure.replay import replay
+from bot.erasure.service import FINISH
 from bot.gateway.events import ReplyPath
 from bot.gateway.operations import Send
 from bot.kernel.errors import PermanentError
-from bot.kernel.ids import BootId, PersonId
+from bot.kernel.ids import BlobHash, BootId, PersonId
 from bot.memory import store as memories
 from bot.memory.model import Support, Visibility
 from bot.memory.tables import erase_journal
@@ -32,6 +33,7 @@ from bot.people.erasing import NAME
 from bot.people.model import Handle, Origin, Person, Role
 from bot.scheduler.model import Cron, Kind
 from bot.scheduler.service import Schedules, Wish
+from bot.sessions.tables import message as message_table
 from bot.storage.database import Tx
 from bot.tasks import store as tasks
 from bot.tasks.tables import task as task_table
@@ -210,3 +212,25 @@ async def test_a_restore_does_it_again_from_the_journal(talked: Office) -> None:
     ]
     await replay(erasure(office), forgetting(own, lambda: None), rooms(office), told)
     assert await anywhere(office) == THERE
+
+
+async def test_a_file_that_they_sent_among_others_goes_with_its_words(talked: Office) -> None:
+    office = talked
+    blob = BlobHash("f" * 64)
+    kept = {
+        "name": "krakatau.pdf",
+        "media_type": "application/pdf",
+        "blob": blob,
+        "text": "Krakatau plan",
+        "note": None,
+    }
+    theirs = message_table.update().where(message_table.c.person_id == CLEO).values(files=[kept], text="")
+    await office.database.write(lambda tx: tx.execute(theirs))
+    await left(office)
+    await erase(office)
+    assert await everywhere(office, blob) == ["task"], "to be deleted"
+    query = sa.select(task_table.c.payload).where(task_table.c.kind == FINISH)
+    payloads = await office.database.read(lambda c: c.execute(query).scalars().all())
+    assert [each["blobs"] for each in payloads if each["why"] == "person"] == [[blob]]
+    files = [file for said in await said_in(office, await session_of(office, GROUP.key)) for file in said.files]
+    assert [(each.name, each.blob, each.text) for each in files] == [("", None, None)]
