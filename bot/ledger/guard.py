@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from bot.kernel.ids import ClaimId, PersonId, ProposalId, SessionId
 from bot.kernel.values import dataclass
 from bot.ledger.actions import NotBefore
-from bot.ledger.model import Op, Payload, Proposal, State
+from bot.ledger.model import Failure, Op, Payload, Proposal, State
 from bot.ledger.rules import outside_quiet_hours
 from bot.ledger.tables import proposal, proposal_event
 from bot.people.model import Person
@@ -159,7 +159,11 @@ def written_to(connection: sa.Connection, action: str, to: Collection[str]) -> b
     """Whether all of these were written to before by this class of actions, with success."""
     rows = connection.execute(
         sa.select(proposal.c.final)
-        .where(proposal.c.action == action, proposal.c.state == State.EXECUTED.value)
+        .where(
+            proposal.c.action == action,
+            proposal.c.state == State.EXECUTED.value,
+            sa.or_(proposal.c.failure.is_(None), proposal.c.failure != Failure.REFUSED.value),  # it came back
+        )
         .order_by(proposal.c.seq.desc())
         .limit(1_000)
     )

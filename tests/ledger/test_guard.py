@@ -180,3 +180,14 @@ async def test_a_payload_holds_nothing_that_is_not_shown(shop: Workshop) -> None
         for name, value in payload.items():
             for each in value if isinstance(value, list) else [value]:
                 assert str(each)[-6:] in words, f"{name} of {action} is not shown"
+
+
+async def test_somebody_whose_mail_came_back_was_not_written_to_with_success(shop: Workshop) -> None:
+    of = await shop.approved("send_email", mail())
+    await shop.settle()
+    to = ["kim@outside.example"]
+    assert await shop.database.read(lambda c: guard.written_to(c, "send_email", to))
+    done = await shop.now(of)
+    await shop.database.write(lambda tx: shop.ledger.came_back(tx, done, shop.clock.now(), "no such user"))
+    assert (await shop.now(of)).came_back
+    assert not await shop.database.read(lambda c: guard.written_to(c, "send_email", to))
