@@ -53,9 +53,8 @@ class Source:
     words: tuple[Evidence, ...]
     """In the order in which they stand in it."""
     place: Place | None
-    """None once the conversation was erased."""
     whole: Whole | None
-    """None for who was not there when it came."""
+    """Neither for who was not there when it came, nor once it was erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,9 @@ def sources(connection: sa.Connection, visible: Visible, claim_id: ClaimId) -> l
 
 def _source(of: MessageId, rows: Sequence[Any], words: Mapping[EvidenceId, Evidence]) -> Source:
     first = rows[0]
-    whole = Whole(first.text, first.edited_at, first.deleted_at) if first.there and first.text is not None else None
-    where = Place(first.channel, first.title) if first.channel is not None else None
+    there = first.there and first.text is not None
+    whole = Whole(first.text, first.edited_at, first.deleted_at) if there else None
+    where = Place(first.channel, first.title) if there else None
     return Source(of, tuple(words[EvidenceId(row.id)] for row in rows), where, whole)
 
 

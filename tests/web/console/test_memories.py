@@ -141,6 +141,7 @@ async def test_pages_follow_by_key_and_htmx_gets_the_rows_alone(site: Site) -> N
     part = await browser.part("/memories?q=Plan+7&order=newest")
     assert "<html" not in part.text
     assert part.text.lstrip().startswith('<section id="rows"')
+    assert {"/memories?q=Plan+7&kind=fact&order=newest"} < {each.get("href") for each in part.all(".tabs a")}
 
 
 @pytest.mark.parametrize(
