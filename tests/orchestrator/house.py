@@ -168,6 +168,15 @@ class House:
         assert await self.office.outbox.drain(timedelta(seconds=20))
         return next(each for each in said if each != "ask")
 
+    async def hears(self, by: str, words: str) -> None:
+        """Somebody has been told something with these words."""
+
+        async def holds() -> bool:
+            return any(each.thread == f"test:dm:{by}" and words in each.text for each in self.office.channel.tried)
+
+        await self.office.until(holds)
+        assert await self.office.outbox.drain(timedelta(seconds=20))
+
     async def do_tasks(self) -> None:
         """Do the ledger's background tasks, once there is one, and send what they say."""
         office, room = self.office, self.office.room

@@ -78,6 +78,7 @@ async def test_why_tells_what_the_last_answer_put_forward_and_what_came_of_it(ho
     (ask,) = await house.shown()
     await house.press(ask, "Approve")
     await house.becomes(State.EXECUTED)
+    await house.hears("2", "done")
     done = await house.says("why", "", by="2")
     assert "    - approved by boss, Mon 2026-03-02 09:00" in done
     assert "    - done, Mon 2026-03-02 09:00" in done
