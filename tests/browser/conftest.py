@@ -114,9 +114,10 @@ def cookies(company: Company) -> Callable[[str], StorageState]:
             jar = http.cookiejar.CookieJar()
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
             link = company.link(person)
-            page = browser.open(link, timeout=60).read().decode()
-            (csrf,) = re.findall(r'name="csrf" value="([^"]+)"', page)
-            browser.open(link, urllib.parse.urlencode({"csrf": csrf}).encode(), timeout=60)
+            with browser.open(link, timeout=60) as page:
+                (csrf,) = re.findall(r'name="csrf" value="([^"]+)"', page.read().decode())
+            with browser.open(link, urllib.parse.urlencode({"csrf": csrf}).encode(), timeout=60):
+                pass
             (cookie,) = [each for each in jar if each.name == "oe"]
             kept[person] = {
                 "cookies": [

@@ -12,7 +12,8 @@ from tests.browser.conftest import Enter
 from tests.browser.test_every_page import grave
 
 
-def test_filters_are_answered_in_place_and_stand_in_the_address(enter: Enter) -> None:
+def test_filters_are_answered_in_place_and_stand_in_the_address(enter: Enter, company: Company) -> None:
+    company.say("We decided to meet on Thursdays.", "meeting")
     page = enter("marta").go("/audit")
     page.locator("select[name=type]").select_option("memory")
     page.wait_for_url(re.compile(r"type=memory"))
@@ -54,7 +55,6 @@ def test_two_people_see_each_their_own(enter: Enter) -> None:
     assert turn is not None
     ben.expected.append(404)
     assert "Nothing is here" in ben.go(turn).locator("h1").inner_text()
-    ben.expected.clear()
     page = ben.go("/audit")
     assert page.locator(f"a[href='{turn}']").count() == 0
     assert page.locator("form[action='/audit/chain']").count() == 0
