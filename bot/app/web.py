@@ -1,70 +1,34 @@
-"""The web, wired: probes, channels' paths, the API and the console over the rooms. Loads the web server's library, so
-it is imported only where the web is on."""
+"""The web, wired: probes, channels' paths, the API and the console. Loads the web server's library, so it is imported
+only where the web is on; API and pages are loaded with the first request for one."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from urllib.parse import urlsplit
 
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from bot.app import rights, status
-from bot.app.backups import Backups
-from bot.app.erasing import of_people
-from bot.app.knowledge import Knowledge
-from bot.app.ledger import buttons
 from bot.app.opening import Store
-from bot.app.recall import Remembering
 from bot.app.rooms import VERSION, Rooms
-from bot.app.settings import backup_folder, derived_key, specialists
-from bot.backup.making import listed
-from bot.erasure.people import PersonErasure
-from bot.files.blobs import BlobFolder
+from bot.app.settings import derived_key
 from bot.gateway.channel import Channel
-from bot.gateway.operations import Reply
-from bot.gateway.pages import Pages, last_resort
-from bot.intake.service import Intake
-from bot.kernel.errors import PermanentError
-from bot.kernel.ids import BootId
-from bot.kernel.supervise import Supervisor
-from bot.llm.metered import Meter
-from bot.memory.service import Eraser
-from bot.orchestrator.chain_check import ChainCheck
-from bot.orchestrator.clerk import Clerk
-from bot.orchestrator.linking import Linking
-from bot.orchestrator.roster import Roster
-from bot.orchestrator.schedule_desk import ScheduleDesk
-from bot.outbox import store as outbox_store
-from bot.outbox.service import Outbox
-from bot.outbox.store import Origin
-from bot.outbox.tables import Policy
-from bot.web import console
-from bot.web.console import Rooms as PageRooms
-from bot.web.console.chat_lists import Chats
-from bot.web.console.house import Backup, House
-from bot.web.console.knowledge import Documents
-from bot.web.console.live import Hub
-from bot.web.console.memory_desk import Remembered
-from bot.web.console.sign_in import SendLink
+from bot.web.console.hub import Hub
 from bot.web.console.visits import Visitors
+from bot.web.later import Later
 from bot.web.server import Server
-from config.effective import Effective
 from config.schema import Settings
-
-INVITATION = "To sign in to the console of {company}, open this in the browser in which you asked for it: {link}\n\nIt \
-holds once, for ten minutes. If you did not ask, do nothing."
 
 Status = Callable[[], Awaitable[Mapping[str, object]]]
 Refuse = Callable[[str], None]
-Bring = Callable[[], Awaitable[object]]
 
 
 def opened(rooms: Rooms) -> Server:
     """What is served, over all rooms; not listening yet."""
     store, settings = rooms.store, rooms.settings
     refuse, hub = rooms.refusals.at("web"), Hub()
-    told = partial(status.told, rooms)
     known = visitors(store, settings)
     routes = [
         *rights.routes(
@@ -72,17 +36,14 @@ def opened(rooms: Rooms) -> Server:
         )
     ]
     if known is not None:
-        routes += pages(
-            store, settings, VERSION, told, refuse, sender(store, settings, rooms.outbox, rooms.channels), known, hub,
-            remembered(rooms.remembering, rooms.forgetting, settings),
-            documents(rooms.knowledge, settings, rooms.work),
-            linking(store, settings, rooms.intake, rooms.outbox, rooms.tasks.ring),
-            of_people(store, rooms.tasks.ring, rooms.backups.copies),
-            rooms.ledger.clerk("web"), rooms.scheduling.desk, rooms.chain,
-            house(settings, rooms.shown, rooms.backups, rooms.tasks.ring), rooms.meter,
-            chats(store, settings, rooms.channels, rooms.remembering.indexing.bring),
-        )  # fmt: skip
-    return server(settings, rooms.channels, told, refuse, routes, hub)
+        store.recorder.listen(hub.written)
+
+        def pages() -> Sequence[BaseRoute]:
+            made: Sequence[BaseRoute] = import_module("bot.app.console").routes(rooms, known, hub, refuse)
+            return made
+
+        routes.append(Later("/", pages))
+    return server(settings, rooms.channels, partial(status.told, rooms), refuse, routes, hub)
 
 
 def visitors(store: Store, settings: Settings) -> Visitors | None:
@@ -93,79 +54,12 @@ def visitors(store: Store, settings: Settings) -> Visitors | None:
     return Visitors(store.database, store.recorder, store.clock, derived_key(store.audit_key, "console"), secure)
 
 
-def pages(
-    store: Store,
-    settings: Settings,
-    version: str,
-    status: Status,
-    refuse: Refuse,
-    send: SendLink | None,
-    visitors: Visitors,
-    hub: Hub,
-    remembered: Remembered,
-    documents: Documents,
-    linking: Linking,
-    erasing: PersonErasure,
-    clerk: Clerk,
-    desk: ScheduleDesk,
-    chain: ChainCheck,
-    house: House,
-    meter: Meter,
-    chats: Chats,
-) -> Sequence[Route]:
-    """Of the console."""
-    store.recorder.listen(hub.written)
-    rooms = PageRooms(
-        store.database, store.recorder, store.clock, hub, send, status, remembered, documents, linking, erasing, clerk,
-        desk, chain, house, meter, chats,
-    )  # fmt: skip
-    return console.routes(rooms, visitors, settings.company.name, version, refuse)
-
-
-def chats(store: Store, settings: Settings, channels: Mapping[str, Channel], bring: Bring) -> Chats:
-    """`bring`: what was said lately is found once it returns."""
-    name = "web"
-    channel: object = channels.get(name)
-    return Chats(
-        channel if isinstance(channel, Pages) else None,
-        name,
-        buttons(store).dress,
-        BlobFolder(settings.data_dir / "blobs"),
-        settings.channels.web.max_upload,
-        bring,
-    )
-
-
-def remembered(remembering: Remembering, eraser: Eraser, settings: Settings) -> Remembered:
-    return Remembered(remembering.recall, eraser, tuple(sorted(each.name for each in specialists(settings))))
-
-
-def linking(store: Store, settings: Settings, intake: Intake, outbox: Outbox, ring: Callable[[], None]) -> Linking:
-    """`ring` wakes whoever runs tasks."""
-    zone = settings.company.time_zone
-    return Linking(Roster(store.database, store.recorder, store.clock, zone, intake.forget_rooms, outbox), ring)
-
-
-def documents(knowledge: Knowledge, settings: Settings, jobs: Supervisor) -> Documents:
-    blobs = BlobFolder(settings.data_dir / "blobs")
-    limit = settings.knowledge.max_file
-    return Documents(knowledge.library, knowledge.search, knowledge.index, blobs, limit, jobs)
-
-
-def house(settings: Settings, shown: Sequence[Effective], backups: Backups, ring: Callable[[], None]) -> House:
-    def kept() -> Sequence[Backup]:
-        return listed(backups.maker.folder, backups.maker.keep, backups.nightly.following())
-
-    told = [(each.key, each.value, str(each.source)) for each in shown]
-    return House(settings.data_dir, backup_folder(settings), kept, settings.company.time_zone, told, ring)
-
-
 def server(
     settings: Settings,
     channels: Mapping[str, Channel],
     status: Status,
     refuse: Refuse,
-    routes: Sequence[Route],
+    routes: Sequence[BaseRoute],
     hub: Hub,
 ) -> Server:
     """`routes`: of API and console."""
@@ -181,24 +75,3 @@ def server(
         api=routes,
         on_stop=hub.close,
     )
-
-
-def sender(store: Store, settings: Settings, outbox: Outbox, channels: Mapping[str, Channel]) -> SendLink | None:
-    """Says links at people's own accounts; None where the console has no address that they could open."""
-    public = settings.web.public_url
-    if public is None:
-        return None
-
-    async def send(channel: str, address: str, path: str) -> None:
-        if channel not in channels or last_resort(channels[channel]):  # who must sign in cannot look there
-            raise PermanentError("this channel is off")
-        to = await channels[channel].direct(address)
-        text = INVITATION.format(company=settings.company.name, link=f"{public}{path}")
-        ops, origin = await outbox.plan(channel, Reply(to, text)), Origin(None, None, None)
-        await store.database.write(
-            lambda tx: outbox_store.insert(
-                tx, channel, ops, origin, Policy.RESEND_ONCE, BootId(""), store.clock.now(), may_leave=False
-            )
-        )
-
-    return send

@@ -1,7 +1,8 @@
-"""Routes that are loaded with the first request for one of them."""
+"""Routes that are loaded with the first request for one of them, in a thread of its own: the loop goes on meanwhile."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ class Later(BaseRoute):
         self._prefix = prefix
         self._make = make
         self._router: Router | None = None
+        self._loading = asyncio.Lock()
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         under = scope["type"] == "http" and scope["path"].startswith(self._prefix)
@@ -25,6 +27,7 @@ class Later(BaseRoute):
         raise NoMatchFound(name, path_params)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._router is None:
-            self._router = Router(self._make(), redirect_slashes=False)
+        async with self._loading:
+            if self._router is None:
+                self._router = Router(await asyncio.to_thread(self._make), redirect_slashes=False)
         await self._router(scope, receive, send)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Literal
 
+from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.kernel.errors import PermanentError
@@ -88,8 +89,12 @@ class ApprovalPages:
             values["more"] = found[PAGE - 1].proposal.id if len(found) > PAGE else None
         return Page("approvals/list.html", values, "rows")
 
-    async def one(self, visit: Visit) -> Page:
-        return await self._shown(visit)
+    async def one(self, visit: Visit) -> Answer:
+        page, seen = await self._shown(visit), visit.asked("state")
+        of = page.values["of"]
+        if visit.partial and seen and isinstance(of, Proposal) and of.state.value != seen:
+            return Response("", 200, {"HX-Refresh": "true"})  # what can be done about it is another now
+        return page
 
     async def _shown(self, visit: Visit, trouble: str | None = None, status: int = 200) -> Page:
         told, steps = await self._clerk.whole(visit.person, visit.request.path_params["id"])

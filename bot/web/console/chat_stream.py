@@ -15,7 +15,8 @@ from bot.gateway.text import parse
 from bot.gateway.text_html import html
 from bot.kernel.clock import Clock
 from bot.kernel.supervise import cancel, start
-from bot.web.console.live import Ear, EventStream
+from bot.web.console.hub import Ear
+from bot.web.console.live import EventStream
 
 BEAT = timedelta(seconds=20)
 """A line is sent at least this often, so that a connection that broke is noticed."""

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from bot.kernel.days import last
+
 STATIC = resources.files("bot.web.console") / "static"
 
 
@@ -29,6 +31,7 @@ def environment(company: str, version: str) -> Environment:
         "near": _near,
         "at": _at,
         "day": _day,
+        "last_day": _last_day,
         "clock": _clock,
         "iso": _iso,
         "count": counted,
@@ -62,6 +65,12 @@ def _day(context: Context, value: datetime | date | None) -> str:
         return ""
     local = _local(context, value) if isinstance(value, datetime) else value
     return f"{local:%a} {local.day} {local:%b %Y}"
+
+
+@pass_context
+def _last_day(context: Context, end: datetime) -> str:
+    """Of an interval that ends, half-open, at this instant."""
+    return _day(context, last(end, context["person"].time_zone))
 
 
 @pass_context

@@ -30,13 +30,13 @@ from bot.orchestrator.roster import Roster
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.orchestrator.verdicts import Verdicts
 from bot.people import browsers
-from bot.web import api, console
-from bot.web.console import Rooms
+from bot.web import api
 from bot.web.console.chat_lists import Chats
 from bot.web.console.house import House
+from bot.web.console.hub import Hub
 from bot.web.console.knowledge import Documents
-from bot.web.console.live import Hub
 from bot.web.console.memory_desk import Remembered
+from bot.web.console.routes import Rooms, routes
 from bot.web.console.sign_in import SendLink
 from bot.web.console.visits import Visitors
 from bot.web.server import Server
@@ -209,13 +209,13 @@ async def _serving(desk: Desk, send: SendLink | None, documents: Documents, *, s
         meter,
         Chats(None, "web", lambda op: op, documents.blobs, 0, healthy),
     )
-    routes = [
+    served = [
         *api.routes(
             rooms.database, rooms.recorder, rooms.clock, CountingEraser(), "1.2.3", refused.append, visitors=visitors
         ),
-        *console.routes(made, visitors, "Analytical Engines", "1.2.3", refused.append),
+        *routes(made, visitors, "Analytical Engines", "1.2.3", refused.append),
     ]
-    server = Server("127.0.0.1", 0, (), healthy, (), refused.append, routes)
+    server = Server("127.0.0.1", 0, (), healthy, (), refused.append, served)
     server.listen()
     running = start("web", server.run())
     site = Site(desk, f"http://127.0.0.1:{server.port}", refused, hub, documents, shop, meter)

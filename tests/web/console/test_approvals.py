@@ -249,3 +249,14 @@ async def test_an_uncertain_one_is_settled_by_whoever_looked(site: Site) -> None
     page = await boss.post(f"/approvals/{of.id}/resolve", {"happened": "no"})
     assert "it was not done" in page.words
     assert (await site.shop.now(of)).state is State.FAILED
+
+
+async def test_a_page_that_stands_open_is_drawn_anew_once_it_is_decided(site: Site, made: Proposal) -> None:
+    boss = await site.enter("boss")
+    page = await boss.go(f"/approvals/{made.id}")
+    live = page.all("#state")[0].get("hx-get")
+    assert "HX-Refresh" not in (await boss.part(live)).headers
+    await boss.post(f"/approvals/{made.id}/decision", {"content": made.hash, "verdict": "reject"})
+    assert (await boss.part(live)).headers["HX-Refresh"] == "true"
+    again = await boss.go(f"/approvals/{made.id}")
+    assert "HX-Refresh" not in (await boss.part(again.all("#state")[0].get("hx-get"))).headers

@@ -6,7 +6,7 @@ import asyncio
 
 import aiohttp
 
-from bot.web.console.live import MOST
+from bot.web.console.hub import MOST
 from tests.contracts.bench import until
 from tests.web.console.site import Browser, Site
 
