@@ -25,7 +25,8 @@ from bot.kernel.logs import Redactor
 from bot.kernel.values import dataclass
 from bot.ledger import erasing as proposals
 from bot.outbox import held as held_out
-from bot.people import tokens
+from bot.people import browsers, tokens
+from bot.people import store as people
 from bot.scheduler import store as scheduler
 from bot.scheduler.model import JobState
 from bot.scheduler.tables import job
@@ -85,6 +86,10 @@ async def _made_ready(store: Store, manifest: Manifest, told: Sequence[Entry], *
         # One may have been revoked since the backup was made: who needs one makes it anew.
         for token in tokens.listed(tx.connection):
             tokens.revoke(tx, store.recorder, token.id, ACTOR, now)
+        # Nor does a browser that was signed out since, or a link that was used, let anybody in again.
+        for person in people.everyone(tx.connection):
+            browsers.drop_links(tx, person.id)
+            browsers.end(tx, store.recorder, person.id, None, ACTOR, now)
         if tx.execute(sa.select(sa.exists().where(job.c.state == JobState.ACTIVE.value))).scalar():
             scheduler.stop_firing(tx, store.recorder, ACTOR, RESTORED, now)
         waiting = held_in.hold(tx, now)

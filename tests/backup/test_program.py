@@ -4,10 +4,12 @@ leaves nothing that looks whole and is not."""
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from bot.backup import folder, restoring
@@ -40,6 +42,22 @@ async def talk(settings: Mapping[str, str], home: Path, die_at: str = "") -> Dae
     return daemon
 
 
+async def link(settings: Mapping[str, str], home: Path) -> str:
+    """One that signs the principal in at the console."""
+    made = await command("console", "--print", "--person", "principal", settings=settings, home=home)
+    assert made.code == 0, made
+    return made.out.strip()
+
+
+async def sign_in(link: str) -> None:
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+        async with browser.get(link) as page:
+            guard = re.search(r'name="csrf" value="([^"]+)"', await page.text())
+        assert guard is not None
+        async with browser.post(link, data={"csrf": guard[1]}, allow_redirects=False) as answer:
+            assert answer.status == 303
+
+
 def told(data: Path) -> list[str]:
     return [str(row["text"]).strip() for row in rows(data, "SELECT text FROM message WHERE role = 'user'")]
 
@@ -50,6 +68,8 @@ async def test_a_backup_of_a_running_daemon_is_one_that_goes_on(home: Path) -> N
     try:
         token = await command("token", "create", "principal", settings=settings, home=home)
         assert token.code == 0, token
+        await sign_in(await link(settings, home))
+        await link(settings, home)
         made = await command("backup", "--json", settings=settings, home=home)
         assert made.code == 0, made
         path = Path(json.loads(made.out)["path"])
@@ -76,9 +96,12 @@ async def test_a_backup_of_a_running_daemon_is_one_that_goes_on(home: Path) -> N
     assert done.code == 0, done
     assert "held for a look: 0" in done.out
     assert told(into) == [TOLD]
-    # One that is revoked after the backup must not open anything again.
+    # What is revoked, signed out or used after the backup must not open anything again.
     (holds,) = rows(into, "SELECT revoked_at IS NULL AS holds FROM access_token")
     assert not holds["holds"]
+    (browser,) = rows(into, "SELECT ended_at IS NULL AS holds FROM browser_session")
+    assert not browser["holds"]
+    assert rows(into, "SELECT id FROM sign_in_link WHERE used_at IS NULL") == []
     again = base_settings(into) | {"OPENEXECUTIVE_BACKUP__PASSPHRASE": "correct horse battery"}
     verified = await command("audit", "verify", settings=again, home=home)
     assert verified.code == 0, verified

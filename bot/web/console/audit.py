@@ -95,7 +95,7 @@ class AuditPages:
     # --- looking ---------------------------------------------------------------------------------------------------
 
     async def listed(self, visit: Visit) -> Page:
-        wanted, before = _wanted(visit), _number(visit.asked("before"))
+        wanted, before = _wanted(visit), visit.number("before")
 
         def query(connection: sa.Connection) -> tuple[Found, list[Line], list[Place], dict[str, str]]:
             found = trail.page(connection, visit.scope, wanted, before)
@@ -121,7 +121,7 @@ class AuditPages:
         return Page("audit/list.html", values, "rows")
 
     async def session(self, visit: Visit) -> Page:
-        of, before = SessionId(visit.request.path_params["session"]), _number(visit.asked("before"))
+        of, before = SessionId(visit.request.path_params["session"]), visit.number("before")
 
         def query(connection: sa.Connection) -> tuple[Found, list[Line], list[Place]]:
             found = trail.page(connection, visit.scope, Wanted(session=of), before, TIMELINE)
@@ -251,10 +251,6 @@ def _midnight(day: str, zone: ZoneInfo, after: int = 0) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return datetime(found.year, found.month, found.day, tzinfo=zone) if 1970 <= found.year < 9999 else None
-
-
-def _number(given: str) -> int | None:
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 16 else None
 
 
 def _link(path: str, asked: Mapping[str, str], before: int | None = None) -> str:

@@ -29,9 +29,9 @@ from bot.web.console import conversation
 from bot.web.console.chat_lists import Chats, Entries, Lists
 from bot.web.console.chat_stream import stream
 from bot.web.console.files import pieces
-from bot.web.console.live import Hub
+from bot.web.console.hub import Hub
 from bot.web.console.site import Moved, Page, Site
-from bot.web.console.visits import Notice, NotSignedIn, Visit, Visitors
+from bot.web.console.visits import Notice, NotSignedIn, Visit, Visitors, number
 from bot.web.refusals import Refusal, UnknownThingError
 
 BESIDE = 12
@@ -63,7 +63,7 @@ class ChatPage:
             site.page(f"{one}/stop", self.stop, method="POST"),
             site.page(f"{one}/press", self.press, method="POST"),
             site.page(f"{one}/upload", self.upload, method="POST", raw=True),
-            site.page(f"{one}/file/{{row}}/{{number:int}}", self.file),
+            site.page(f"{one}/file/{{row}}/{{number}}", self.file),
         ]
 
     # --- looking ---------------------------------------------------------------------------------------------------
@@ -126,7 +126,8 @@ class ChatPage:
             return [(each.name, each.blob) for each in op.files] if isinstance(op, Send) else []
 
         files = await self._database.read(query)
-        name, blob = files[params["number"]] if params["number"] < len(files) else ("", None)
+        place = number(params["number"])
+        name, blob = files[place] if place is not None and place < len(files) else ("", None)
         if blob is None or not await self._chats.blobs.exists(blob):
             raise UnknownThingError("There is no such file.")
         kept = await self._chats.blobs.inspect(blob)

@@ -72,7 +72,7 @@ class Lists:
         values: dict[str, object] = {"asked": asked, "on": self._chats.pages is not None, "found": None, "more": None}
         if asked:
             await self._chats.bring()
-            key = int(before) if before.isascii() and before.isdigit() else None
+            key = visit.number("before")
             hits = await self._database.read(lambda c: own.find(c, visit.scope, asked, FOUND, key), long=True)
             values["found"] = [self._hit(each, asked) for each in hits.passages]
             values["more"] = hits.more

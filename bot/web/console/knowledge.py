@@ -138,11 +138,11 @@ class KnowledgePage:
         return Page("knowledge/document.html", {**values, **self._told(visit)}, "document")
 
     async def passages(self, visit: Visit) -> Page:
-        after = visit.asked("after")
+        after = visit.number("after")
 
         def query(connection: sa.Connection) -> Mapping[str, object]:
             found = self._document(connection, visit)
-            return {"of": found, **_passages(connection, visit, found.id, int(after) if after.isdigit() else -1)}
+            return {"of": found, **_passages(connection, visit, found.id, -1 if after is None else after)}
 
         return Page("knowledge/passages.html", await self._database.read(query), "passages")
 

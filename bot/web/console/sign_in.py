@@ -108,7 +108,7 @@ class SignIn:
 
     async def look(self, request: Request) -> Response:
         """What the link would do. It stays as it is, however often it is looked at."""
-        link, asking = request.path_params["link"], request.cookies.get(ASKING)
+        link, asking = request.path_params["link"], self._site.visitors.held(request, ASKING)
         now = self._clock.now()
         found = await self._database.read(lambda c: browsers.look(c, link, asking, now))
         if isinstance(found, browsers.Refused):
@@ -126,7 +126,7 @@ class SignIn:
         found = await self._database.write(lambda tx: browsers.consume(tx, self._recorder, link, asking, label, now))
         if isinstance(found, browsers.Refused):
             raise self._refused(request, found)
-        response = RedirectResponse(own_path(request.cookies.get(NEXT, "/")), 303)
+        response = RedirectResponse(own_path(self._site.visitors.held(request, NEXT) or "/"), 303)
         for name in (ASKING, NEXT):
             self._site.visitors.set(response, name, "", 0)
         self._site.visitors.remember(response, found[1])
@@ -167,7 +167,7 @@ class SignIn:
 
     def _same_browser(self, request: Request, given: object) -> str:
         """A page elsewhere can post this form, but neither read nor set the cookie that it has to agree with."""
-        held = request.cookies.get(ASKING)
+        held = self._site.visitors.held(request, ASKING)
         if held is None or not isinstance(given, str) or not hmac.compare_digest(held.encode(), given.encode()):
             raise Refusal(403, "bad_csrf", "Load the page again: cookies have to be allowed for it.", "bad_csrf")
         return held
@@ -187,7 +187,7 @@ class SignIn:
             return
 
     def _with_form(self, request: Request, values: dict[str, object]) -> tuple[Response, str]:
-        asking = request.cookies.get(ASKING) or secrets.token_urlsafe(32)
+        asking = self._site.visitors.held(request, ASKING) or secrets.token_urlsafe(32)
         return self._site.bare("sign_in.html", {**values, "csrf": asking, "links": self._send is not None}), asking
 
     def _refused(self, request: Request, why: browsers.Refused) -> Refusal:

@@ -27,6 +27,8 @@ SIGN_IN = "/sign-in"
 FORM_LIMIT = 256 << 10
 """Bytes of a posted form. Files come by ways of their own."""
 FORM_FIELDS = 1_000
+LONGEST_PATH = 2_000
+"""Characters of a path that a browser is led to."""
 TOO_MUCH = "That is too much at once, or came too slowly."
 POLICY = "; ".join(
     (
@@ -155,14 +157,14 @@ class Site:
         if isinstance(answer, Moved):
             response = self._moved(visit, answer.to)
             if answer.notice is not None:
-                self.visitors.leave(response, answer.notice)
+                self.visitors.leave(visit.browser, response, answer.notice)
             return response
         return self._rendered(visit, answer)
 
     def _rendered(self, visit: Visit, page: Page) -> Response:
         template = self._templates.get_template(page.template)
         whole = not visit.partial or page.part is None
-        notice = self.visitors.left(visit.request) if whole else None
+        notice = self.visitors.left(visit.browser, visit.request) if whole else None
         values = {
             **page.values,
             "person": visit.person,
@@ -184,7 +186,7 @@ class Site:
 
     def _moved(self, visit: Visit, to: str) -> Response:
         if visit.partial:
-            return Response("", 200, {**HEADERS, "HX-Location": to})
+            return Response("", 200, {**HEADERS, "HX-Location": _written(to)})
         return RedirectResponse(to, 303, HEADERS)
 
     def _refused(self, visit: Visit, refused: Refusal) -> Response:
@@ -216,10 +218,15 @@ class Site:
 
 
 def own_path(wanted: str) -> str:
-    """A path of this site that somebody wants to be led to after signing in; "/" for anything else. "//host" and
-    backslashes lead elsewhere in browsers."""
-    plain = wanted.isprintable() and "\\" not in wanted
-    return wanted if plain and wanted.startswith("/") and not wanted.startswith("//") else "/"
+    """A path of this site that somebody wants to be led to, as it is written in headers; "/" for anything else.
+    "//host" and backslashes lead elsewhere in browsers, and what is very long is refused by proxies."""
+    plain = wanted.isprintable() and "\\" not in wanted and len(wanted) <= LONGEST_PATH
+    return _written(wanted) if plain and wanted.startswith("/") and not wanted.startswith("//") else "/"
+
+
+def _written(path: str) -> str:
+    """In ASCII (RFC 3987, section 3.1); what is escaped already stays."""
+    return quote(path, safe="%/?#[]@!$&'()*+,;:=")
 
 
 Routes = Sequence[Route]

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as NotBase64
 from collections.abc import Callable
 from datetime import datetime
 
@@ -23,10 +22,14 @@ from bot.people.browsers import Browser
 from bot.people.model import Person
 from bot.storage.database import Database, Tx
 
+SIGNED_IN = "oe"
+"""Cookie: whose browser it is."""
 NOTICE = "oe_notice"
 """Cookie: one line for the next page, about what was just done."""
 CSRF_HEADER = "x-csrf"
 CSRF_FIELD = "csrf"
+MOST_DIGITS = 18
+"""Of a number in an address: what SQLite holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,10 @@ class Visit:
         """A parameter of the query, stripped, or ""."""
         return self.request.query_params.get(name, "").strip()
 
+    def number(self, name: str) -> int | None:
+        """A number of the query; None for anything else."""
+        return number(self.asked(name))
+
 
 @dataclass(frozen=True, slots=True)
 class NotSignedIn:
@@ -95,10 +102,9 @@ class Visitors:
         self._clock = clock
         self._secret = secret
         self._secure = secure
-        self.cookie = "__Host-oe" if secure else "oe"
 
     async def of(self, request: Request) -> tuple[Person, Browser] | NotSignedIn:
-        given = request.cookies.get(self.cookie)
+        given = self.held(request, SIGNED_IN)
         if given is None:
             return NotSignedIn(None)
         now = self._clock.now()
@@ -112,7 +118,7 @@ class Visitors:
 
     def csrf(self, browser: Browser) -> str:
         """What every form of this browser carries. It outlives an exchange of the cookie; nobody else can make it."""
-        return hmac.new(self._secret, b"csrf " + browser.id.encode(), hashlib.sha256).hexdigest()
+        return self._proof("csrf", browser)
 
     def same(self, browser: Browser, given: str) -> bool:
         return hmac.compare_digest(self.csrf(browser).encode(), given.encode())
@@ -130,32 +136,50 @@ class Visitors:
                 self.remember(response, cookie)
 
     def remember(self, response: Response, cookie: str) -> None:
-        self.set(response, self.cookie, cookie, round(browsers.LASTS.total_seconds()))
+        self.set(response, SIGNED_IN, cookie, round(browsers.LASTS.total_seconds()))
 
     def forget(self, response: Response) -> None:
-        self.set(response, self.cookie, "", 0)
+        self.set(response, SIGNED_IN, "", 0)
 
     def set(self, response: Response, name: str, value: str, lasts: int) -> None:
         """`lasts`: seconds. `Lax`: a link in a mail leads to where one is signed in; what changes anything is guarded
         by `csrf` besides."""
-        response.set_cookie(name, value, max_age=lasts, path="/", secure=self._secure, httponly=True, samesite="lax")
+        response.set_cookie(
+            self._named(name), value, max_age=lasts, path="/", secure=self._secure, httponly=True, samesite="lax"
+        )
+
+    def held(self, request: Request, name: str) -> str | None:
+        """What `set` left in this browser."""
+        return request.cookies.get(self._named(name))
+
+    def _named(self, name: str) -> str:
+        """`__Host-`: no neighbour of this host can set it (RFC 6265bis, section 4.1.3.2). It takes https."""
+        return f"__Host-{name}" if self._secure else name
 
     # --- a line for the next page ----------------------------------------------------------------------------------
 
-    def leave(self, response: Response, notice: Notice) -> None:
+    def leave(self, browser: Browser, response: Response, notice: Notice) -> None:
         undo = None if notice.undo is None else [notice.undo.path, list(notice.undo.fields)]
         packed = json.dumps([notice.text[:1_000], undo], separators=(",", ":")).encode()
-        self.set(response, NOTICE, urlsafe_b64encode(packed).decode(), 60)
+        told = urlsafe_b64encode(packed).decode()
+        self.set(response, NOTICE, f"{told}.{self._proof('notice', browser, told)}", 60)
 
-    def left(self, request: Request) -> Notice | None:
-        given = request.cookies.get(NOTICE)
-        if not given:
+    def left(self, browser: Browser, request: Request) -> Notice | None:
+        """None for one that was not left here for this browser: other programs of this host can set its cookies, and
+        what stands in a notice is believed and pressed."""
+        told, _, proof = (self.held(request, NOTICE) or "").partition(".")
+        if not hmac.compare_digest(self._proof("notice", browser, told).encode(), proof.encode()):
             return None
-        try:
-            text, undo = json.loads(urlsafe_b64decode(given.encode()))
-            return Notice(str(text), None if undo is None else Undo(str(undo[0]), tuple((k, v) for k, v in undo[1])))
-        except (ValueError, NotBase64, TypeError, IndexError):
-            return None
+        text, undo = json.loads(urlsafe_b64decode(told))
+        return Notice(text, None if undo is None else Undo(undo[0], tuple((name, value) for name, value in undo[1])))
+
+    def _proof(self, purpose: str, browser: Browser, *told: str) -> str:
+        return hmac.new(self._secret, " ".join((purpose, browser.id, *told)).encode(), hashlib.sha256).hexdigest()
+
+
+def number(given: str) -> int | None:
+    """One that is written in an address; None for anything else."""
+    return int(given) if given.isascii() and given.isdigit() and len(given) <= MOST_DIGITS else None
 
 
 Refuse = Callable[[str], None]

@@ -158,6 +158,8 @@ async def test_two_people_side_by_side_see_nothing_of_each_other(web: Web) -> No
         answer = await ben.post(f"{stolen.path}/{path}", fields)
         assert answer.status == 404, path
     assert "web_not_found" in web.refused()
+    for number in ("0", "-1", "x", "9" * 30, "9" * 5_000):
+        assert (await ann.go(f"{hers.path}/file/{row}/{number}")).status == 404, number[:20]
     assert await hers.mine() == ["The PAPAYA plan is mine."]
     for page in ("/chat", "/chat/all", "/chat/all?q=PAPAYA", his.path):
         assert "PAPAYA" not in (await ben.go(page)).text.replace("q=PAPAYA", "").replace('value="PAPAYA"', "")

@@ -86,9 +86,17 @@ async def test_behind_https_the_cookie_is_bound_to_the_host(desk: Desk) -> None:
         browser = site.browser()
         page = await browser.go(path)
         (csrf,) = [each.get("value") for each in page.all("input[name=csrf]")]
-        answer = await browser.post(path, csrf=csrf, headers={"Cookie": f"oe_asking={csrf}"}, allow_redirects=False)
-        (cookie,) = [each for each in answer.headers.getall("Set-Cookie") if each.startswith("__Host-oe=")]  # type: ignore[attr-defined]
-        assert "Secure" in cookie.split("; ")
+        neighbour = {"Cookie": f"oe_asking={csrf}"}
+        forged = await browser.post(path, csrf=csrf, headers=neighbour, allow_redirects=False)
+        assert forged.status == 403
+        own = {"Cookie": f"__Host-oe_asking={csrf}"}
+        answer = await browser.post(path, csrf=csrf, headers=own, allow_redirects=False)
+        cookies: list[str] = answer.headers.getall("Set-Cookie")  # type: ignore[attr-defined]
+        assert any(each.startswith("__Host-oe=") for each in cookies)
+        for cookie in (*cookies, page.headers["Set-Cookie"]):
+            assert cookie.startswith("__Host-")
+            assert {"Secure", "Path=/"} <= set(cookie.split("; "))
+            assert "Domain" not in cookie
 
 
 async def test_a_link_that_was_asked_for_holds_only_in_the_browser_that_asked(desk: Desk) -> None:
