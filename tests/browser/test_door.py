@@ -67,7 +67,7 @@ def test_a_form_whose_guard_was_forged_does_nothing_and_says_so(enter: Enter, co
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("not from your session")).to_be_visible()
     page.goto(company.url + "/")
-    expect(page.get_by_text("Ben Okafor")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text("Ben Okafor")).to_be_visible()
     refused = company.command("audit", "show", "--type", "auth_refused", "--last", "50")
     assert refused is not None
 
