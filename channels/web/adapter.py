@@ -117,7 +117,7 @@ class WebChannel:
 
     def listen(self, account: str, chat: str) -> Listening | None:
         thread = self.thread(account, chat)
-        return None if self._inbox is None else self._listeners.add(thread)
+        return None if self._inbox is None else self._listeners.add(account, thread)
 
     def _receiving(self) -> Inbox:
         if self._inbox is None:

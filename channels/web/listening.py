@@ -13,6 +13,8 @@ MOST = 128
 """Pages that listen at a time; others show what was so when they were drawn."""
 MOST_OF_ONE = 6
 """Of one conversation."""
+MOST_OF_ACCOUNT = 12
+"""Of all conversations of one account."""
 WAITING = 200
 """News that a page may be behind; one that is further behind is ended and comes back by itself."""
 
@@ -20,7 +22,8 @@ WAITING = 200
 class Page:
     """Implements `bot.gateway.pages.Listening`."""
 
-    def __init__(self, gone: Callable[[Page], None]) -> None:
+    def __init__(self, account: str, gone: Callable[[Page], None]) -> None:
+        self.account = account
         self._gone = gone
         self._news: deque[News] = deque()
         self._rung = asyncio.Event()
@@ -56,8 +59,10 @@ class Listeners:
     def __init__(self) -> None:
         self._pages: dict[str, list[Page]] = {}
 
-    def add(self, thread: str) -> Page | None:
-        if sum(map(len, self._pages.values())) >= MOST:
+    def add(self, account: str, thread: str) -> Page | None:
+        """`thread`: one of this account's. None where too many listen."""
+        of_account = [page.account == account for pages in self._pages.values() for page in pages]
+        if len(of_account) >= MOST or sum(of_account) >= MOST_OF_ACCOUNT:
             return None
         of_thread = self._pages.setdefault(thread, [])
         if len(of_thread) >= MOST_OF_ONE:
@@ -69,7 +74,7 @@ class Listeners:
             if not of_thread and self._pages.get(thread) is of_thread:
                 del self._pages[thread]
 
-        page = Page(gone)
+        page = Page(account, gone)
         of_thread.append(page)
         return page
 

@@ -28,7 +28,7 @@ from bot.storage.database import Database, Tx
 from bot.web.console import conversation
 from bot.web.console.chat_lists import Chats, Entries, Lists
 from bot.web.console.chat_stream import stream
-from bot.web.console.files import pieces
+from bot.web.console.files import Arriving, pieces
 from bot.web.console.hub import Hub
 from bot.web.console.site import Moved, Page, Site
 from bot.web.console.visits import Notice, NotSignedIn, Visit, Visitors, number
@@ -39,7 +39,10 @@ BESIDE = 12
 
 
 class ChatPage:
-    def __init__(self, database: Database, clock: Clock, hub: Hub, visitors: Visitors, chats: Chats) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, hub: Hub, visitors: Visitors, chats: Chats, arriving: Arriving
+    ) -> None:
+        self._arriving = arriving
         self._database = database
         self._clock = clock
         self._hub = hub
@@ -89,7 +92,7 @@ class ChatPage:
         async def still_in() -> bool:
             return not isinstance(await self._visitors.of(visit.request), NotSignedIn)
 
-        return stream(listening, self._hub.listen(), self._clock, still_in)
+        return stream(listening, self._hub.listen(visit.person.id), self._clock, still_in)
 
     async def _page(self, visit: Visit, chat: str, told: str | None = None) -> Page:
         thread, before = self._thread(visit, chat), visit.asked("before") or None
@@ -173,7 +176,8 @@ class ChatPage:
         """The body is the file. What is answered stands for it in the message that it will go with."""
         chat, name = visit.request.path_params["chat"], clean_name(visit.asked("name"))
         self._thread(visit, chat)
-        kept = await self._pages.upload(visit.person.id, chat, name, pieces(visit.request))
+        with self._arriving.one(visit.person.id):
+            kept = await self._pages.upload(visit.person.id, chat, name, pieces(visit.request))
         return JSONResponse({"handle": kept.handle, "name": kept.name, "size": kept.size})
 
     # --- inside ----------------------------------------------------------------------------------------------------

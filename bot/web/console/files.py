@@ -1,16 +1,43 @@
-"""A file that comes as the body of a request, piece by piece; nobody is waited for long."""
+"""A file that comes as the body of a request, piece by piece. It holds a connection for as long as it comes, so nobody
+is waited for long, nor for many of their files at once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 from starlette.requests import ClientDisconnect, Request
 
+from bot.kernel.ids import PersonId
 from bot.web.refusals import Refusal
 
 PIECE_WITHIN = 30.0
 """Seconds between two pieces: a large file may take long, a silent browser may not."""
+MOST = 40
+"""Files that come at a time. With all streams of open pages they leave connections free (`bot.web.server`)."""
+MOST_OF_ONE = 20
+"""Of one person: what a message may take along."""
+
+
+class Arriving:
+    """The files that are on their way, of all people."""
+
+    def __init__(self) -> None:
+        self._of: Counter[PersonId] = Counter()
+
+    @contextmanager
+    def one(self, person: PersonId) -> Iterator[None]:
+        """While one more comes. Raises `Refusal` when that is too many."""
+        if self._of[person] >= MOST_OF_ONE or self._of.total() >= MOST:
+            raise Refusal(503, "later", "Many files are coming just now: bring it in a moment.", "too_many_files")
+        self._of[person] += 1
+        try:
+            yield
+        finally:
+            self._of[person] -= 1
+            self._of += Counter()  # forgets who has none
 
 
 async def pieces(request: Request) -> AsyncIterator[bytes]:

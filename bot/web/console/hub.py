@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from bot.kernel.ids import PersonId
+
 TOPICS = {
     "memory": ("memory_", "extraction_"),
     "ledger": ("proposal_", "action_", "breaker_", "class_mode_"),
@@ -21,6 +23,8 @@ GATHERED = timedelta(milliseconds=300)
 """Events that come within it are told together."""
 MOST = 64
 """Streams at a time; a page without one shows what was so when it was loaded."""
+MOST_OF_ONE = 12
+"""Of one person."""
 
 
 class Hub:
@@ -41,11 +45,12 @@ class Hub:
     def listening(self) -> int:
         return len(self._waiting)
 
-    def listen(self) -> Ear | None:
-        """None when there are too many already."""
-        if len(self._waiting) >= MOST:
+    def listen(self, person: PersonId) -> Ear | None:
+        """None when there are too many already, of all or of this person."""
+        of_person = sum(each.person == person for each in self._waiting)
+        if len(self._waiting) >= MOST or of_person >= MOST_OF_ONE:
             return None
-        ear = Ear(self._waiting.discard)
+        ear = Ear(person, self._waiting.discard)
         self._waiting.add(ear)
         return ear
 
@@ -56,7 +61,8 @@ class Hub:
 
 
 class Ear:
-    def __init__(self, gone: Callable[[Ear], None]) -> None:
+    def __init__(self, person: PersonId, gone: Callable[[Ear], None]) -> None:
+        self.person = person
         self._gone = gone
         self._topics: set[str] = set()
         self._rung = asyncio.Event()

@@ -21,7 +21,7 @@ from bot.knowledge.service import Bringing, Library
 from bot.people import store as people
 from bot.retrieval.index import Index
 from bot.storage.database import Database
-from bot.web.console.files import pieces
+from bot.web.console.files import Arriving, pieces
 from bot.web.console.site import Moved, Page, Site
 from bot.web.console.visits import Notice, Undo, Visit
 from bot.web.refusals import Refusal, UnknownThingError
@@ -67,7 +67,8 @@ class Far:
 
 
 class KnowledgePage:
-    def __init__(self, database: Database, documents: Documents) -> None:
+    def __init__(self, database: Database, documents: Documents, arriving: Arriving) -> None:
+        self._arriving = arriving
         self._database = database
         self._documents = documents
         self._far: dict[DocumentId, Far] = {}
@@ -181,7 +182,8 @@ class KnowledgePage:
             name, audience = old.name, old.audience
         elif checked_audience(audience) not in await self._database.read(lambda c: shelf.choices(c, visit.scope)):
             raise Refusal(403, "not_allowed", "You are not of that department.", "not_allowed")
-        kept = await self._documents.blobs.put_stream(pieces(visit.request), self._documents.limit)
+        with self._arriving.one(visit.person.id):
+            kept = await self._documents.blobs.put_stream(pieces(visit.request), self._documents.limit)
         declared = visit.request.headers.get("content-type", "")
         bringing = Bringing(
             visit.person, Origin.SENT, audience, declared_type=declared, says_yes=visit.asked("yes") == "on"

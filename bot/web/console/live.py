@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -16,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from bot.kernel.clock import Clock
 from bot.web.console.hub import Ear, Hub
 from bot.web.console.site import Site
-from bot.web.console.visits import Visit
+from bot.web.console.visits import NotSignedIn, Visit, Visitors
 
 BEAT = timedelta(seconds=20)
 """A line is sent at least this often, so that a connection that broke is noticed."""
@@ -41,22 +42,26 @@ class EventStream(StreamingResponse):
 
 
 class Live:
-    def __init__(self, hub: Hub, clock: Clock) -> None:
+    def __init__(self, hub: Hub, visitors: Visitors, clock: Clock) -> None:
         self._hub = hub
+        self._visitors = visitors
         self._clock = clock
 
     def routes(self, site: Site) -> list[Route]:
         return [site.page("/events", self.events)]
 
     async def events(self, visit: Visit) -> Response:
-        ear = self._hub.listen()
+        ear = self._hub.listen(visit.person.id)
         if ear is None:
             return Response("", 503, {"Retry-After": "60"})
-        return EventStream(self._events(ear), ear.close)
+        return EventStream(self._events(ear, visit.request), ear.close)
 
-    async def _events(self, ear: Ear) -> AsyncIterator[str]:
+    async def _events(self, ear: Ear, request: Request) -> AsyncIterator[str]:
+        """A browser that is signed out meanwhile hears nothing more."""
         until = self._clock.monotonic() + LASTS.total_seconds()
         yield "retry: 3000\n\n"
         while not ear.ended and self._clock.monotonic() < until:
             topics = await ear.next(BEAT)
+            if isinstance(await self._visitors.of(request), NotSignedIn):
+                return
             yield f"data: {' '.join(sorted(topics))}\n\n" if topics else ": \n\n"

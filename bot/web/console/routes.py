@@ -25,6 +25,7 @@ from bot.web.console.chat import ChatPage
 from bot.web.console.chat_lists import Chats
 from bot.web.console.classes import ClassPages
 from bot.web.console.departures import DeparturePages
+from bot.web.console.files import Arriving
 from bot.web.console.health import HealthPage
 from bot.web.console.house import House
 from bot.web.console.hub import Hub
@@ -71,13 +72,14 @@ class Rooms:
 def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refused: Refuse) -> list[Route]:
     """All pages. `on_refused` hears why a request was turned away (`web_…`)."""
     site = Site(visitors, rooms.clock, environment(company, version), on_refused)
+    arriving = Arriving()
     return [
         *assets.routes(),
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),
-        *Live(rooms.hub, rooms.clock).routes(site),
-        *ChatPage(rooms.database, rooms.clock, rooms.hub, visitors, rooms.chats).routes(site),
+        *Live(rooms.hub, visitors, rooms.clock).routes(site),
+        *ChatPage(rooms.database, rooms.clock, rooms.hub, visitors, rooms.chats, arriving).routes(site),
         *MemoryPages(rooms.database, rooms.recorder, rooms.clock, rooms.remembered).routes(site),
-        *KnowledgePage(rooms.database, rooms.documents).routes(site),
+        *KnowledgePage(rooms.database, rooms.documents, arriving).routes(site),
         *DeparturePages(
             rooms.database, rooms.linking.roster, Departures(rooms.linking.roster, rooms.linking.ring), rooms.erasing
         ).routes(site),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -12,11 +12,14 @@ import sqlalchemy as sa
 from bot.audit.tables import audit
 from bot.kernel.ids import DocumentId, PersonId
 from bot.kernel.scope import OperatorScope
+from bot.kernel.supervise import start
 from bot.knowledge import shelf, store
 from bot.knowledge.model import Document, Origin, Status
 from bot.knowledge.service import Bringing
 from bot.people import store as people
 from bot.people.model import Change
+from bot.web.console.files import MOST_OF_ONE
+from tests.contracts.bench import until
 from tests.web.console.shelves import LIMIT
 from tests.web.console.site import Answer, Browser, Site
 
@@ -34,7 +37,7 @@ async def _bring(site: Site, data: bytes, name: str, by: str | None = "boss", au
     return await site.documents.library.ingest(kept.id, name, bringing)
 
 
-async def _upload(browser: Browser, data: bytes, **asked: str) -> Answer:
+async def _upload(browser: Browser, data: bytes | AsyncIterator[bytes], **asked: str) -> Answer:
     headers = {"X-CSRF": browser.csrf, "HX-Request": "true", "Content-Type": "text/markdown"}
     return await browser._ask("POST", "/knowledge/files", params=asked, data=data, headers=headers)
 
@@ -180,6 +183,28 @@ async def test_what_is_too_large_is_refused_and_nothing_of_it_kept(site: Site) -
     assert answer.status == 400
     assert "larger than" in answer.words
     assert "large.txt" not in (await boss.go("/knowledge")).text
+
+
+async def test_files_that_come_slowly_are_few_of_one_person(site: Site) -> None:
+    boss, ada = await site.enter("boss"), await site.enter("ada")
+    await boss.go("/knowledge")
+    await ada.go("/knowledge")
+    go_on = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield POLICY
+        await go_on.wait()
+
+    coming = [start("upload", _upload(boss, slowly(), name="a.md", audience="company")) for _ in range(MOST_OF_ONE + 1)]
+    try:
+        await until(lambda: bool(site.refused))
+        assert site.refused == ["web_too_many_files"]
+        assert (await _upload(ada, NEWER, name="b.md", audience="company")).status == 200
+    finally:
+        go_on.set()
+    answers = [(await each).status for each in coming]
+    assert sorted(answers) == [200] * MOST_OF_ONE + [503]
+    assert (await _upload(boss, NEWER, name="c.md", audience="company")).status == 200
 
 
 async def test_a_file_without_the_guard_of_its_session_is_not_taken(site: Site) -> None:

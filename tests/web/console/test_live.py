@@ -6,7 +6,8 @@ import asyncio
 
 import aiohttp
 
-from bot.web.console.hub import MOST
+from bot.kernel.ids import PersonId
+from bot.web.console.hub import MOST, MOST_OF_ONE
 from tests.contracts.bench import until
 from tests.web.console.site import Browser, Site
 
@@ -46,13 +47,28 @@ async def test_pages_that_were_left_make_room_for_others(site: Site) -> None:
 
 
 async def test_too_many_open_pages_are_told_so(site: Site) -> None:
-    ada = await site.enter("ada")
-    streams = [await _open(ada) for _ in range(MOST)]
-    assert site.hub.listening == MOST
+    ada, boss = await site.enter("ada"), await site.enter("boss")
+    streams = [await _open(ada) for _ in range(MOST_OF_ONE)]
     refused = await _open(ada)
     assert (refused.status, refused.headers["Retry-After"]) == (503, "60")
+    streams.append(await _open(boss))
+    assert streams[-1].status == 200
+    others = [site.hub.listen(PersonId(f"p{number}")) for number in range(MOST - len(streams))]
+    assert all(others)
+    assert (await _open(boss)).status == 503
     for each in streams:
         each.close()
+
+
+async def test_a_browser_that_is_signed_out_hears_nothing_more(site: Site) -> None:
+    ada, elsewhere = await site.enter("ada"), await site.enter("ada")
+    stream = await _open(ada)
+    await stream.content.readline()
+    await elsewhere.go("/people")
+    await elsewhere.post("/sign-out-everywhere", allow_redirects=False)
+    async with asyncio.timeout(20):
+        assert b"data:" not in await stream.read()
+    await until(lambda: not site.hub.listening)
 
 
 async def test_a_stop_ends_the_streams(site: Site) -> None:

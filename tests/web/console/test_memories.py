@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.audit.tables import audit
-from bot.kernel.ids import TurnId
+from bot.kernel.ids import PersonId, TurnId
 from bot.memory import store
 from bot.memory.model import Claim, Held, Kind, Status, Work
 from bot.memory.tables import claim_shown
@@ -362,7 +362,7 @@ async def test_a_page_that_is_open_hears_that_its_memory_changed(site: Site) -> 
     assert (await browser.part(path)).status == 204
     await desk.do("ada", "correct", of, "In May.")
     assert "changed meanwhile" in (await browser.part(path)).text
-    ear = site.hub.listen()
+    ear = site.hub.listen(PersonId("ada"))
     assert ear is not None
     await browser.go(f"/memories/{of.id}")
     assert await ear.next(timedelta(seconds=0.05)) == set(), "looking changes nothing"
