@@ -109,8 +109,10 @@ class Arranging:
         turn: TurnId | None = None,
         *,
         tainted: bool = False,
+        key: str | None = None,
     ) -> Job | None:
-        """Store it, or propose it (None). Raises `PermanentError` for what has become impossible since."""
+        """Store it, or propose it (None), with `key` in place of the proposal's own. Raises `PermanentError` for what
+        has become impossible since."""
         if of.proposal is None:
             return self.schedules.make(tx, of.wish, of.owner, session, actor, now, job_id=of.job)
         if self._ledger is None:
@@ -118,7 +120,7 @@ class Arranging:
         asked = Asked(
             ACTION,
             payload_of(of.wish, of.owner.id),
-            of.proposal,
+            key or of.proposal,
             f"{of.owner.name} wants it",
             session,
             turn,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from hashlib import sha256
 from typing import Literal
 
 import sqlalchemy as sa
@@ -15,9 +16,10 @@ from bot.kernel.clock import Clock
 from bot.kernel.errors import PermanentError
 from bot.kernel.ids import PersonId
 from bot.kernel.values import dataclass
+from bot.ledger import store as proposals
 from bot.ledger.service import Ledger
 from bot.orchestrator import month, today
-from bot.orchestrator.arranging import Arranging
+from bot.orchestrator.arranging import Arranging, Prepared
 from bot.orchestrator.month import Entry
 from bot.orchestrator.own_timers import Timer, own_timers
 from bot.orchestrator.today import Today
@@ -154,8 +156,8 @@ class ScheduleDesk:
         return await self._database.read(query)
 
     async def add(self, person: Person, sentence: str, said_at: datetime | None = None) -> Added:
-        """`said_at`: when the sentence was said, if not now: "in two hours" counts from then. Raises `PermanentError`
-        with words for them."""
+        """`said_at`: when the sentence was said, if not now: "in two hours" counts from then, and what was made of it
+        already is not made again. Raises `PermanentError` with words for them."""
         self._of_the_company(person)
 
         def unit(tx: Tx) -> Added:
@@ -164,7 +166,12 @@ class ScheduleDesk:
             if not now - READ_WITHIN <= said <= now:
                 raise PermanentError("that was said a while ago: look at the dates again")
             prepared = self._arranging.said(tx.connection, sentence, person, said)
-            made = self._arranging.write(tx, prepared, None, Actor("person", person.id), now)
+            key = None if said_at is None else _key(person.id, sentence, said_at)
+            if key is not None and (waits := proposals.by_key(tx.connection, key)) is not None:
+                return Added("It waits for a yes.", None, waits.id)
+            made = None if said_at is None else _made(tx.connection, prepared, said_at)
+            if made is None:
+                made = self._arranging.write(tx, prepared, None, Actor("person", person.id), now, key=key)
             told = None if made is None else _told(tx.connection, made, now, 1)
             return Added(prepared.note, told, prepared.proposal)
 
@@ -236,6 +243,21 @@ class ScheduleDesk:
     def _principal(person: Person) -> None:
         if person.role is not Role.PRINCIPAL:
             raise NotAllowedHereError(ONLY_PRINCIPALS)
+
+
+def _key(person: PersonId, sentence: str, said_at: datetime) -> str:
+    """Of what is proposed for one saying of a sentence."""
+    return sha256(f"schedule {person} {said_at.isoformat()} {sentence}".encode()).hexdigest()
+
+
+def _made(connection: sa.Connection, of: Prepared, since: datetime) -> Job | None:
+    """What the same words made since: a form that is sent twice schedules once."""
+    wish = of.wish
+    if of.proposal is not None:
+        return None
+    found = store.of_owner(connection, of.owner.id, (JobState.ACTIVE,), (wish.kind,))
+    same = [each for each in found if each.made_at >= since and each.rule == wish.rule]
+    return next((each for each in same if each.payload.get("text") == wish.text.strip()), None)
 
 
 def _told(connection: sa.Connection, job: Job, now: datetime, history: int) -> Told:

@@ -7,7 +7,7 @@ sort by time. A page holds the newest lines and goes back by the id of its first
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -33,6 +33,8 @@ LINES = 24
 """Of one page. Markdown takes about 2.5 ms a kB to be read."""
 KEPT = 256
 """Texts whose other form is kept in memory: a page is asked for again with every change in it."""
+ERASED = frozenset({"memory_erased", "memory_forgotten", "session_erased", "person_erased", "erasure_done"})
+"""Types of audit events."""
 STATES = {
     InState.QUEUED: ("info", "taken, waits its turn"),
     InState.CLAIMED: ("info", "is being answered"),
@@ -109,6 +111,13 @@ def formatted(markdown: str) -> Markup:
 @lru_cache(KEPT)
 def without_marks(markdown: str) -> str:
     return plain(parse(markdown))
+
+
+def written(types: Iterable[str]) -> None:
+    """Types of audit events that were committed just now: with what was erased goes what was drawn of it."""
+    if not ERASED.isdisjoint(types):
+        formatted.cache_clear()
+        without_marks.cache_clear()
 
 
 def _mine(of: Spoken, chat: str) -> Line:

@@ -17,7 +17,7 @@ from bot.orchestrator.leaving import Departures
 from bot.orchestrator.linking import Linking
 from bot.orchestrator.schedule_desk import ScheduleDesk
 from bot.storage.database import Database
-from bot.web.console import assets
+from bot.web.console import assets, conversation
 from bot.web.console.access import AccessPage
 from bot.web.console.approvals import ApprovalPages
 from bot.web.console.audit import AuditPages
@@ -73,6 +73,7 @@ def routes(rooms: Rooms, visitors: Visitors, company: str, version: str, on_refu
     """All pages. `on_refused` hears why a request was turned away (`web_…`)."""
     site = Site(visitors, rooms.clock, environment(company, version), on_refused)
     arriving = Arriving()
+    rooms.recorder.listen(conversation.written)
     return [
         *assets.routes(),
         *SignIn(rooms.database, rooms.recorder, rooms.clock, site, rooms.send_link).routes(),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bot.memory.model import Claim, Held, Kind, Status, Visibility, Work
+from bot.web.console import conversation
 from tests.memory.desk import Desk, person
 from tests.web.console.site import Answer, Browser, Site
 from tests.web.console.test_memories import COLOUR, audited, statements, told
@@ -185,6 +186,8 @@ async def test_what_would_vanish_is_shown_before_and_then_it_is_gone(site: Site)
         desk, room, "ada", "The zebra code is 9417, as said.", "The zebra code is 9417", subject="c/d"
     )
     browser = await site.enter("ada")
+    conversation.formatted(text)
+    conversation.without_marks(text)
     page = await browser.go(f"/memories/{of.id}/forget")
     assert "2 memories" in page.words
     assert [each.get("href") for each in page.all(".list a")] == [f"/memories/{along.id}"]
@@ -197,6 +200,8 @@ async def test_what_would_vanish_is_shown_before_and_then_it_is_gone(site: Site)
     done = await browser.post(f"/memories/{of.id}/forget", {"reason": WHY, "version": "1"})
     assert done.url == "/memories"
     assert notice(done).startswith("Forgotten: 2 memories, with the words of 2 messages.")
+    kept = (conversation.formatted, conversation.without_marks)
+    assert [each.cache_info().currsize for each in kept] == [0, 0]  # nor is it held in memory as it was drawn
     assert done.all(".notice form") == []
     for path in ("/memories?status=all", f"/memories/from/{said}", f"/memories/{of.id}"):
         assert "9417" not in (await browser.go(path)).text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from bot.kernel.ids import PersonId
+from bot.ledger import store as proposals
 from bot.ledger.acting.handed import CreateSchedule
 from bot.scheduler import gate, store
 from bot.scheduler.acting import Proposed
@@ -80,6 +82,29 @@ async def test_it_is_stored_as_it_was_read(site: Site) -> None:
     assert len(undo) == 1
     await ada.post(f"/schedule/{job.id}/undo")
     assert await jobs(site, "ada") == []
+
+
+@pytest.mark.parametrize("sentence", [SENTENCE, "remind bob on Friday at 9:00 to sign"])
+async def test_a_form_that_is_sent_twice_schedules_once(site: Site, sentence: str) -> None:
+    rooms = site.desk.rooms
+    action = CreateSchedule(Proposed(Schedules(rooms.recorder), rooms.clock.now))
+    site.shop.ledger._actions = {**site.shop.ledger._actions, action.name: action}
+    ada = await site.enter("ada")
+    await ada.go("/schedule")
+    shown = await ada.post("/schedule/preview", {"sentence": sentence})
+    fields = {each.get("name"): each.get("value") for each in shown.all(".previewed input")}
+    site.desk.rooms.clock.advance(timedelta(seconds=2))
+    twice = await asyncio.gather(*(ada.post("/schedule", fields, allow_redirects=False) for _ in range(2)))
+    assert [each.status for each in twice] == [303, 303]
+    assert twice[0].headers["Location"] == twice[1].headers["Location"]
+    proposed = await site.desk.rooms.database.read(lambda c: proposals.newest(c, 10))
+    assert len(await jobs(site, "ada")) + len(proposed) == 1
+    site.desk.rooms.clock.advance(timedelta(seconds=2))
+    # Said anew it is meant.
+    shown = await ada.post("/schedule/preview", {"sentence": sentence})
+    await ada.post("/schedule", {each.get("name"): each.get("value") for each in shown.all(".previewed input")})
+    proposed = await site.desk.rooms.database.read(lambda c: proposals.newest(c, 10))
+    assert len(await jobs(site, "ada")) + len(proposed) == 2
 
 
 async def test_what_was_read_long_ago_is_read_anew(site: Site) -> None:
