@@ -111,6 +111,16 @@ def note(
     )
 
 
+def lost(connection: sa.Connection, ids: Collection[ProposalId]) -> frozenset[OutboxId]:
+    """Of what was put before people of these proposals, the messages that never reached them."""
+    query = (
+        sa.select(proposal_ask.c.outbox_id)
+        .select_from(proposal_ask.join(sends, sends.c.id == proposal_ask.c.outbox_id))
+        .where(proposal_ask.c.proposal_id.in_(sorted(ids)), sends.c.state == OutState.PARKED.value)
+    )
+    return frozenset(connection.execute(query).scalars())
+
+
 def by_token(connection: sa.Connection, token: str) -> Ask | None:
     return _one(connection, proposal_ask.c.digest == digest_of(token))
 

@@ -8,7 +8,7 @@ which a press cannot have come in (`gaps`), and the message says afterwards what
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -141,7 +141,7 @@ class Approvals:
     async def _show(self, due: Due, before: str = "", gap: Gap | None = None) -> None:
         """`before`: words before it. `gap`: because of which it is shown again."""
         of, person = due.proposal, due.person
-        found = await self._direct(person)
+        found = await self._direct(person, due.lost)
         if found is None:
             log.warning("nobody can show proposal %s to %s: no way to them", of.id, person.id)
             return
@@ -277,11 +277,11 @@ class Approvals:
 
     # --- where -----------------------------------------------------------------------------------------------------
 
-    async def _direct(self, person: Person) -> tuple[Channel, ReplyPath] | None:
+    async def _direct(self, person: Person, lost: Collection[str] = ()) -> tuple[Channel, ReplyPath] | None:
         """Where the person is reached alone: where they wrote last, else by any of their accounts, those with buttons
-        first and those last where they hear of it only by looking."""
+        first and those last where they hear of it only by looking. `lost`: channels on which it was tried in vain."""
         last = await self._database.read(lambda c: _wrote_last(c, person.id))
-        ways = [(each.channel, each.address) for each in person.handles]
+        ways = [(each.channel, each.address) for each in person.handles if each.channel not in lost]
         ways.sort(key=lambda way: (way != last, self._must_look(way[0]), not self._has_buttons(way[0]), way))
         for name, address in ways:
             channel = self._channels.get(name)

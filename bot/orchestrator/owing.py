@@ -29,6 +29,8 @@ class Due:
     proposal: Proposal
     person: Person
     reminder: bool
+    lost: frozenset[str] = frozenset()
+    """Channels on which it could not be brought to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,13 @@ def owed(connection: sa.Connection, own: Rules, now: datetime, over: Mapping[str
     waiting = [each for each in store.waiting(connection, MOST) if each.expires_at > now]
     everyone = {each.id: each for each in people.everyone(connection)} if waiting else {}
     owing = _Owing(connection, now, over)
-    shown = {
-        (each.proposal, each.person, each.hash, each.reminder)
-        for each in asks.of_proposals(connection, [each.id for each in waiting])
-    }
+    ids = [each.id for each in waiting]
+    asked, gone = asks.of_proposals(connection, ids), asks.lost(connection, ids) if ids else frozenset()
+    shown = {(each.proposal, each.person, each.hash, each.reminder) for each in asked if each.outbox not in gone}
+    lost: dict[tuple[ProposalId, PersonId], set[str]] = {}
+    for each in asked:
+        if each.outbox in gone:
+            lost.setdefault((each.proposal, each.person), set()).add(each.channel)
     for of in waiting:
         remind_at = rules.reminder_at(own, of.made_at, of.expires_at)
         for person_id in of.approvers:
@@ -68,7 +73,8 @@ def owed(connection: sa.Connection, own: Rules, now: datetime, over: Mapping[str
             at = now if not reminder else remind_at
             if at is None or (*known, True) in shown:
                 continue
-            owing.show(Due(of, person, reminder), max(at, now))
+            tried = frozenset(lost.get((of.id, person_id), ()))
+            owing.show(Due(of, person, reminder, tried), max(at, now))
     if over:
         owing.look_back(waiting, everyone)
     return owing.found()

@@ -136,6 +136,7 @@ class TelegramDesk(Desk):
         self._data = data
         for person in range(PEOPLE):
             fake.world.add_user(self.person(person), f"P{person}")
+            fake.world.chat(self.person(person))  # everybody has started the bot: it cannot begin by itself
 
     def person(self, person: int) -> int:
         return 101 + person

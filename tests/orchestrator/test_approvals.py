@@ -13,8 +13,9 @@ from bot.audit.events import SYSTEM
 from bot.audit.recorder import Recorder
 from bot.gateway.events import Body, Chain, MessageReceived, Place, PlaceKind, Proof, ReplyPath
 from bot.gateway.forms import Form
-from bot.gateway.operations import Ask, Send
+from bot.gateway.operations import Ask, OutboundOp, Receipt, Send
 from bot.kernel.errors import PermanentError
+from bot.kernel.ids import OutboxId
 from bot.ledger import store
 from bot.ledger.model import Failure, State
 from bot.llm.model import Request, ToolResult
@@ -92,6 +93,33 @@ async def test_who_has_to_look_to_hear_of_it_is_asked_elsewhere_first(
     (asked,) = await house.mails("boss@acme.example")
     assert KIM in asked.text
     assert not [op for op in house.office.channel.ops if isinstance(op, Ask)]
+
+
+async def test_who_cannot_be_reached_on_one_account_is_asked_on_another(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = house.office.channel.send
+
+    async def refusing(op: OutboundOp, key: OutboxId, again: bool) -> Receipt:
+        if isinstance(op, Ask):
+            raise PermanentError("chat not found")
+        return await send(op, key, again)
+
+    monkeypatch.setattr(house.office.channel, "send", refusing)
+    await house.asks("send_email", **MAIL)
+    room = house.office.room
+    assert room is not None
+
+    async def asked() -> bool:
+        room.ring()
+        return any(KIM in each.text for each in house.mail.ops if isinstance(each, Send))
+
+    await house.office.until(asked)
+    for _ in range(3):  # and not again and again
+        room.ring()
+        assert await house.office.outbox.drain(timedelta(seconds=20))
+    (asked_once,) = await house.mails("boss@acme.example")
+    assert KIM in asked_once.text
 
 
 @pytest.mark.parametrize("by", ["2", "3", "4", "9"], ids=["who asked", "a colleague", "a guest", "a stranger"])

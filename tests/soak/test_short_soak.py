@@ -39,7 +39,7 @@ async def test_case_72_in_bad_weather_every_message_has_one_answer_and_the_loop_
     assert set(result.verdict.tallies) == set(result.mishaps)
     assert result.errands.sound, report.printed(found)
     assert min(result.errands.sent, result.errands.rejected, result.errands.left) > 0, report.printed(found)
-    assert all(sum(kinds.values()) > 3 for kinds in result.mishaps.values())
+    assert all(sum(kinds.values()) for kinds in result.mishaps.values())
     # The processor time of one piece of work: whoever else uses the machine must not make this fail.
     assert result.watch["piece"]["max_ms"] <= LONGEST_PIECE, report.printed(found)
     late = result.watch["late"]
