@@ -7,6 +7,7 @@ message; whatever is put in another way is no wish. What becomes of it is the to
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 
 from bot.kernel.values import dataclass
@@ -17,7 +18,6 @@ MAIL, MESSAGE = "send_email", "send_message"
 ASKED = "asked for in so many words"
 DONE = "I have put that forward."
 REFUSED = "I could not put that forward: {why}"
-NO_SUBJECT = "A word"
 
 _START = r"(?:@\S+\s+)?(?:(?:please|kindly|bitte|can you|could you|would you|kannst du)[\s,]+)*"
 _ADDRESS = r"<?(?P<to>[^\s@<>:,;]+@[^\s@<>:,;]+)>?"
@@ -68,12 +68,17 @@ def wished(request: Request, asked: Sequence[Words]) -> Wished | None:
     return Wished((), REFUSED.format(why=result.text) if result.is_error else DONE)
 
 
+def _of(text: str) -> str:
+    """A subject for words that were given none: how they begin."""
+    return textwrap.shorten(text.strip().splitlines()[0].rstrip("."), 60, placeholder=" …")
+
+
 def read(text: str) -> tuple[str, dict[str, object]] | None:
     """The tool that a message asks for, with its arguments."""
     text = text.strip()
     for pattern in _MAILS:
         if match := _whole(pattern, text):
-            subject = " ".join((match["subject"] or NO_SUBJECT).split())
+            subject = " ".join((match["subject"] or _of(match["text"])).split())
             subject = subject[:1].upper() + subject[1:]
             return MAIL, {"to": match["to"], "subject": subject, "text": match["text"].strip(), "reason": ASKED}
     for pattern in _MESSAGES:

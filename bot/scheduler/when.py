@@ -275,7 +275,8 @@ def _next_weekday(draft: Draft, match: Match) -> None:
     coming = today + timedelta(days=(number - today.weekday()) % 7 or 7)
     if number > today.weekday():
         later = coming + timedelta(days=7)
-        raise UnclearError(f"Do you mean {coming:%A}, {_said(coming)}, or {_said(later)}? Say `on {_said(later)}`.")
+        dates = f"{coming:%A}, {_said(coming)}, or {_said(later)}"
+        raise UnclearError(f"Do you mean {dates}? Say it again with `on {_said(later)}`.")
     _once(draft.day, "days")
     draft.day = coming
 

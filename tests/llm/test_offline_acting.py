@@ -16,14 +16,14 @@ TOOLS = tuple(Tool(name, "", {}) for name in ("send_email", "send_message"))
 @pytest.mark.parametrize(
     ("text", "to", "subject", "body"),
     [
-        ("Send a mail to kim@x.example: We come.", "kim@x.example", "A word", "We come."),
+        ("Send a mail to kim@x.example: We come.", "kim@x.example", "We come", "We come."),
         (
             "Please send an email to Kim@x.example about the fair: We come.\n\nOn Tuesday: at nine.",
             "Kim@x.example", "The fair", "We come.\n\nOn Tuesday: at nine.",
         ),
-        ("mail kim@x.example: Hello. See you.", "kim@x.example", "A word", "Hello. See you."),
-        ("Schreib eine Mail an kim@x.example: Wir kommen.", "kim@x.example", "A word", "Wir kommen."),
-        ("@Executive send a mail to kim@x.example: Yes.", "kim@x.example", "A word", "Yes."),
+        ("mail kim@x.example: Hello. See you.", "kim@x.example", "Hello. See you", "Hello. See you."),
+        ("Schreib eine Mail an kim@x.example: Wir kommen.", "kim@x.example", "Wir kommen", "Wir kommen."),
+        ("@Executive send a mail to kim@x.example: Yes.", "kim@x.example", "Yes", "Yes."),
     ],
 )  # fmt: skip
 def test_a_mail_is_read_whole(text: str, to: str, subject: str, body: str) -> None:

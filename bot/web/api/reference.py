@@ -24,7 +24,7 @@ JSON over the daemon's own server ([settings](settings.md#web)), for programs th
 person may see, and may do what that person may do. What they may not see is not there (404).
 
 ```sh
-openexecutive token create anna --days 30      # prints the token once
+openexecutive token create PERSON --days 30    # an id of `openexecutive people list`; prints the token once
 curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/memories?q=launch
 ```
 

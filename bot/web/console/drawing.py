@@ -15,6 +15,8 @@ ACROSS, DOWN = 212, 82
 """From box to box."""
 LINE, LINES = 24, 2
 """Characters of a line, and lines of the text under a title."""
+TITLE = 19
+"""Characters of a title, which is bold."""
 EDGE = 14
 """Room for an edge that passes a box."""
 MARGIN = 6
@@ -59,7 +61,7 @@ def drawn(graph: TurnGraph) -> Drawn:
 def _box(node: Node, x: float, y: float) -> Box:
     text = " ".join(node.text.split())
     lines = textwrap.wrap(text, LINE, max_lines=LINES, placeholder=" …", break_long_words=True)
-    return Box(node, round(x, 1), round(y, 1), textwrap.shorten(node.title, LINE, placeholder=" …"), tuple(lines))
+    return Box(node, round(x, 1), round(y, 1), textwrap.shorten(node.title, TITLE, placeholder=" …"), tuple(lines))
 
 
 def _ways(steps: Iterable[tuple[int | str, int | str]], nodes: int) -> list[list[int]]:
