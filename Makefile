@@ -30,7 +30,7 @@ run: $(BIN)/.runtime  ## set everything up and run the daemon on the embedded de
 	$(BIN)/openexecutive run --link
 
 test: $(BIN)/.dev  ## set everything up and pass the tests
-	$(BIN)/python -m pytest -m "not slow" --ignore=tests/browser -n $(WORKERS) --dist loadfile
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -m "not slow" --ignore=tests/browser -n $(WORKERS) --dist loadfile
 
 test-web: $(BIN)/.dev  ## the console in a real browser (Debian's Chromium is installed if there is none)
 	@command -v chromium >/dev/null || test -n "$$CHROMIUM" || { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq chromium; }
