@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from bot.extraction import amendments, dates, phrases, topics
+from bot.extraction.days import DAYS, MONTHS
 from bot.extraction.model import Candidate
 from bot.extraction.phrases import group
 from bot.extraction.reading import NOBODY, Owner, Reading, capital, due, owner_called, promise, proposal
@@ -113,7 +114,7 @@ def _owner_in(text: str, reading: Reading) -> Owner:
 
 
 def _is_name(word: str) -> bool:
-    return word[:1].isupper() and word.casefold() not in _NO_NAME
+    return word[:1].isupper() and word.casefold() not in (*_NO_NAME, *MONTHS, *DAYS)
 
 
 def commitment(reading: Reading) -> Candidate | None:

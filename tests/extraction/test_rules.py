@@ -214,6 +214,7 @@ def test_a_new_owner_is_that() -> None:
         (["Zoe Marsh owns the website relaunch."], None, "Zoe Marsh"),
         (["We are starting a referral programme led by Zoe."], None, "Zoe"),
         (["We are starting a referral programme led by engineers."], None, None),
+        (["Initiative: open the Lisbon office by September."], None, None),
         (["Maria will send the deck by Friday.", "Zoe will send the deck instead of Maria."], None, "Zoe"),
         (["Maria will send the deck by Friday.", "Not Maria but Zoe."], None, "Zoe"),
         (["Zoe will send the deck by Friday.", "Not Zoe but Maria."], "maria", None),
