@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bot.gateway.events import MessageReceived, Proof, ReplyPath
 from bot.gateway.operations import Reply
-from bot.kernel.ids import OutboxId, new_id
+from bot.kernel.ids import OutboxId
 from channels.email import proof
 from channels.email.proof import Rules, Verdict
 from channels.email.tokens import Tokens
@@ -26,8 +26,7 @@ from tests.channels.support import START
 from tests.fakes.smtp import SmtpSink, parsed
 
 ANN, BOB, ME = "ann@corp.example", "bob@corp.example", "executive@bot.example"
-THREAD = f"email:{new_id(START)}"
-OTHER_THREAD = f"email:{new_id(START + timedelta(seconds=1))}"
+THREAD, OTHER_THREAD = "email:06h2rmw200t9r5gdbbdjhbxe", "email:06h2rmw400t9r5gdbbdjhbxe"
 TOKENS = Tokens(ME, "email", bytes(32))
 RULES = Rules(local_mode=False, authserv_id=None, per_user_from=frozenset(), tokens=TOKENS)
 KEY = OutboxId("0123456789abcdefghjkmnpq")
