@@ -212,10 +212,11 @@ class Soak:
             self._decide()
             return not self._untaken() and not errands.undecided(self._data)
 
-        with suppress(TimeoutError):  # what is missing then is in the verdict
-            await _until(taken, SETTLE, pause=2.0)  # looking takes a while itself
-        with suppress(TimeoutError):
-            await self._live.settled(SETTLE)
+        for _ in range(2):  # the last turns may put something forward, which is then to be decided
+            with suppress(TimeoutError):  # what is missing then is in the verdict
+                await _until(taken, SETTLE, pause=2.0)  # looking takes a while itself
+            with suppress(TimeoutError):
+                await self._live.settled(SETTLE)
 
     def _untaken(self) -> bool:
         return any(tally.untaken for tally in judge(self._data, self._written, ()).tallies.values())
